@@ -1,0 +1,1 @@
+"""rulecore hooks: enforcement on git. One module per hook, main(argv) -> int."""

@@ -1,0 +1,1 @@
+"""rulecore kernel: decisions as pure functions. No I/O, no clock, no randomness."""

@@ -1,0 +1,1 @@
+"""rulecore sidecar: the live side. Language server, guard service, file truth, agents, CLI."""
