@@ -1,0 +1,55 @@
+"""Who owns a workspace: one process at a time, held by a lock that the system frees when the process dies.
+
+Source: spec sidecar.md section 1.
+"""
+
+import os
+from pathlib import Path
+
+
+class WorkspaceLock:
+    """An exclusive lock on a workspace. ``acquire`` returns False while another process holds it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd: int | None = None
+
+    def acquire(self) -> bool:
+        """Try once. Raises ``OSError`` when the lock file cannot be opened."""
+        if self._fd is not None:
+            return True
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        if not _lock(fd):
+            os.close(fd)
+            return False
+        os.ftruncate(fd, 0)
+        os.write(fd, f"{os.getpid()}\n".encode())
+        self._fd = fd
+        return True
+
+    def release(self) -> None:
+        """Let go. The file stays: removing it would let two processes lock two different files."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+if os.name == "posix":
+    import fcntl
+
+    def _lock(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+else:
+    import msvcrt
+
+    def _lock(fd: int) -> bool:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True

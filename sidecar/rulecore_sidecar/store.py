@@ -1,0 +1,253 @@
+"""What the guard service remembers across processes: SQLite, written before an answer leaves.
+
+One transaction per decision (``BEGIN IMMEDIATE``, WAL, ``synchronous=NORMAL``): what was answered survives ``kill -9``
+of the process at any point. Limit: a power failure may take the last commits with it.
+
+The standard library's sqlite3 and not an ORM: this is the guard's hot path and its start-up (the service must be ready in
+150 ms). A store that is damaged is set aside with a date and begun anew; one of a newer version, a read-only or a full
+disk leaves the service working in memory. Each of these is said in :attr:`Store.notices`.
+
+Source: spec sidecar.md sections 4 and 5.
+"""
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from rulecore_kernel.rules.guards.session import Session, Write, from_plain, to_plain
+
+SCHEMA_VERSION = 1
+MAX_SESSIONS = 500
+MAX_DECISIONS = 100_000
+_PRUNE_EVERY = 2_000
+
+_SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE session(id INTEGER PRIMARY KEY, agent TEXT NOT NULL, session TEXT NOT NULL, agent_id TEXT NOT NULL,
+    used_at REAL NOT NULL, UNIQUE(agent, session, agent_id));
+CREATE TABLE record(session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE, map TEXT NOT NULL,
+    key TEXT NOT NULL, value TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY(session_id, map, key)) WITHOUT ROWID;
+CREATE TABLE operation(op_id TEXT PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    owner INTEGER, started_at REAL NOT NULL, call TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE decision(id INTEGER PRIMARY KEY, at REAL NOT NULL, session_id INTEGER NOT NULL, phase TEXT NOT NULL,
+    tool TEXT NOT NULL, call_key TEXT NOT NULL, inputs TEXT NOT NULL, answer TEXT NOT NULL, generation INTEGER NOT NULL);
+CREATE TABLE file_cache(path TEXT PRIMARY KEY, hash TEXT NOT NULL, at REAL NOT NULL, modified REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+class SessionName(NamedTuple):
+    """Whose state it is: sub-agents of one session have their own."""
+
+    agent: str
+    session: str
+    agent_id: str
+
+
+class Operation(NamedTuple):
+    """A call that was let through and has not come back."""
+
+    op_id: str
+    session_id: int
+    owner: int | None
+    started_at: float
+    call: str
+
+
+class Store:
+    """The store of one workspace; ``path`` None keeps everything in memory."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.notices: list[str] = []
+        self._db = self._open(path)
+        self._position = int(self._db.execute("SELECT coalesce(max(position), 0) FROM record").fetchone()[0])
+        self._since_prune = 0
+
+    def _open(self, path: Path | None) -> sqlite3.Connection:
+        if path is not None:
+            try:
+                return self._open_file(path)
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+                    self.notices.append(f"{path}: {error}; working in memory, nothing will be remembered")
+                else:
+                    aside = _set_aside(path)
+                    self.notices.append(f"{path} was damaged ({error}); kept as {aside.name}, a new one was begun")
+                    return self._open(path)
+            except OSError as error:
+                self.notices.append(f"{path}: {error.strerror}; working in memory, nothing will be remembered")
+        return _prepared(sqlite3.connect(":memory:", isolation_level=None))
+
+    def _open_file(self, path: Path) -> sqlite3.Connection:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        ignore = path.parent / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        db = sqlite3.connect(path, timeout=2.0, isolation_level=None)
+        os.chmod(path, 0o600)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(verdict)
+        found = db.execute("PRAGMA user_version").fetchone()[0]
+        if found > SCHEMA_VERSION:
+            self.notices.append(
+                f"{path} was written by a newer rulecore (schema {found}, this one knows {SCHEMA_VERSION}); it is left "
+                "alone, working in memory. Upgrade rulecore to use it."
+            )
+            db.close()
+            return _prepared(sqlite3.connect(":memory:", isolation_level=None))
+        return _prepared(db)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
+
+    def session_id(self, name: SessionName) -> int:
+        """The number of ``name``; a new one is given to a session that is not known."""
+        with self._transaction():
+            self._db.execute(
+                "INSERT INTO session(agent, session, agent_id, used_at) VALUES(?,?,?,?) "
+                "ON CONFLICT(agent, session, agent_id) DO UPDATE SET used_at=excluded.used_at",
+                (*name, time.time()),
+            )
+        row = self._db.execute("SELECT id FROM session WHERE agent=? AND session=? AND agent_id=?", name).fetchone()
+        return int(row[0])
+
+    def load(self, session_id: int) -> Session:
+        """The state of a session. Records that cannot be read are left out and said."""
+        session = Session()
+        rows = self._db.execute(
+            "SELECT map, key, value FROM record WHERE session_id=? ORDER BY position", (session_id,)
+        ).fetchall()
+        for map_name, key, value in rows:
+            try:
+                session.apply([Write(map_name, key, from_plain(map_name, json.loads(value)))])
+            except (ValueError, AssertionError) as error:
+                self.notices.append(f"session {session_id}: {map_name}[{key}] left out: {error}")
+        return session
+
+    def names(self) -> list[tuple[int, SessionName]]:
+        """Every session that is known."""
+        rows = self._db.execute("SELECT id, agent, session, agent_id FROM session ORDER BY id").fetchall()
+        return [(row[0], SessionName(*row[1:])) for row in rows]
+
+    def commit(
+        self, session_id: int, writes: Iterable[Write], *, opened: Operation | None = None, ended: Iterable[str] = (),
+        decision: tuple[str, str, str, str, str, int] | None = None,
+        cached: Iterable[tuple[str, str, float]] = (),
+    ) -> None:
+        """Write everything that one message changed, in one transaction.
+
+        Arguments: ``opened`` an operation that starts, ``ended`` the ids of those that are over; ``decision`` (phase,
+        tool, call key, inputs, answer, generation); ``cached`` (path, hash, modified) for the file cache.
+        """
+        now = time.time()
+        try:
+            with self._transaction():
+                self._write_records(session_id, writes)
+                for op_id in ended:
+                    self._db.execute("DELETE FROM operation WHERE op_id=?", (op_id,))
+                if opened is not None:
+                    self._db.execute("INSERT OR REPLACE INTO operation VALUES(?,?,?,?,?)", opened)
+                for path, content, modified in cached:
+                    self._db.execute("INSERT OR REPLACE INTO file_cache VALUES(?,?,?,?)", (path, content, now, modified))
+                if decision is not None:
+                    self._db.execute(
+                        "INSERT INTO decision(at, session_id, phase, tool, call_key, inputs, answer, generation) "
+                        "VALUES(?,?,?,?,?,?,?,?)",
+                        (now, session_id, *decision),
+                    )
+        except sqlite3.Error as error:
+            self._say(f"could not remember a decision: {error}; going on from memory")
+        self._since_prune += 1
+        if self._since_prune >= _PRUNE_EVERY:
+            self._since_prune = 0
+            self.prune()
+
+    def _write_records(self, session_id: int, writes: Iterable[Write]) -> None:
+        for write in writes:
+            if write.value is None:
+                self._db.execute("DELETE FROM record WHERE session_id=? AND map=? AND key=?",
+                                 (session_id, write.map, write.key))  # fmt: skip
+            else:
+                self._position += 1
+                plain = json.dumps(to_plain(write.value), ensure_ascii=False, separators=(",", ":"))
+                self._db.execute("INSERT OR REPLACE INTO record VALUES(?,?,?,?,?)",
+                                 (session_id, write.map, write.key, plain, self._position))  # fmt: skip
+
+    def operations(self) -> list[Operation]:
+        """Every call that was let through and has not come back."""
+        return [Operation(*row) for row in self._db.execute("SELECT * FROM operation ORDER BY started_at")]
+
+    def file_cache(self) -> Iterator[tuple[str, str, float, float]]:
+        """(path, hash, recorded at, modified at) of every file that agents were told about."""
+        yield from self._db.execute("SELECT path, hash, at, modified FROM file_cache").fetchall()
+
+    def count(self, name: str, by: int = 1) -> None:
+        """Add ``by`` to the counter ``name``."""
+        try:
+            with self._transaction():
+                self._db.execute(
+                    "INSERT INTO counter VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value=value+excluded.value", (name, by)
+                )
+        except sqlite3.Error as error:
+            self._say(f"could not count {name}: {error}")
+
+    def counters(self) -> dict[str, int]:
+        """Every counter."""
+        return dict(self._db.execute("SELECT name, value FROM counter").fetchall())
+
+    def prune(self) -> None:
+        """Keep the newest :data:`MAX_DECISIONS` decisions and :data:`MAX_SESSIONS` sessions."""
+        with self._transaction():
+            self._db.execute("DELETE FROM decision WHERE id <= (SELECT max(id) FROM decision) - ?", (MAX_DECISIONS,))
+            self._db.execute(
+                "DELETE FROM session WHERE id NOT IN (SELECT id FROM session ORDER BY used_at DESC LIMIT ?)", (MAX_SESSIONS,)
+            )
+
+    def _say(self, notice: str) -> None:
+        if notice not in self.notices[-20:]:
+            self.notices.append(notice)
+
+    def _transaction(self) -> "_Transaction":
+        return _Transaction(self._db)
+
+
+class _Transaction:
+    """``BEGIN IMMEDIATE`` … ``COMMIT``, rolled back when the body raises."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._db.execute("COMMIT")
+        elif self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+
+def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
+    db.execute("PRAGMA foreign_keys=ON")
+    if db.execute("PRAGMA user_version").fetchone()[0] == 0:
+        db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;")
+    return db
+
+
+def _set_aside(path: Path) -> Path:
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    aside = path.with_name(f"{path.name}.damaged-{stamp}")
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):
+        companion = path.with_name(path.name + suffix)
+        if companion.exists():
+            companion.rename(aside.with_name(aside.name + suffix))
+    return aside
