@@ -1,1 +1,3 @@
 """rulecore sidecar: the live side. Language server, guard service, file truth, agents, CLI."""
+
+__version__ = "0.1.0"

@@ -25,7 +25,7 @@ class EndpointError(Exception):
 
 
 def find_root(start: Path) -> Path:
-    """The workspace that ``start`` belongs to: the nearest ancestor with a ``.git``, else ``start`` itself, resolved."""
+    """The workspace that ``start`` belongs to: the nearest ancestor with a ``.git``, else ``start``."""
     here = Path(os.path.realpath(start))
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
 
@@ -57,9 +57,13 @@ def check_folder(folder: Path) -> None:
     if not stat.S_ISDIR(info.st_mode):
         raise EndpointError(f"{folder} is not a directory (a symlink?); remove it")
     if hasattr(os, "getuid") and info.st_uid != os.getuid():
-        raise EndpointError(f"{folder} belongs to user {info.st_uid}, not to you; set XDG_RUNTIME_DIR to a folder of your own")
+        raise EndpointError(
+            f"{folder} belongs to user {info.st_uid}, not to you; set XDG_RUNTIME_DIR to a folder of your own"
+        )
     if os.name == "posix" and stat.S_IMODE(info.st_mode) != stat.S_IRWXU:
-        raise EndpointError(f"{folder} has mode {stat.S_IMODE(info.st_mode):o}; make it private with: chmod 700 {folder}")
+        raise EndpointError(
+            f"{folder} has mode {stat.S_IMODE(info.st_mode):o}; make it private with: chmod 700 {folder}"
+        )
 
 
 def make_folder(folder: Path) -> None:

@@ -4,6 +4,7 @@ Source: spec sidecar.md section 1.
 """
 
 import os
+import sys
 from pathlib import Path
 
 
@@ -34,7 +35,7 @@ class WorkspaceLock:
             self._fd = None
 
 
-if os.name == "posix":
+if sys.platform != "win32":
     import fcntl
 
     def _lock(fd: int) -> bool:

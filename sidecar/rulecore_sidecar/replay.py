@@ -21,13 +21,13 @@ from rulecore_sidecar.store import SessionName
 class Step(NamedTuple):
     """One event of the record and what the guard says to it; both None for events that are not calls."""
 
-    index: int
+    number: int
     pre: Verdict | None = None
     post: Verdict | None = None
 
     def plain(self) -> dict[str, Json]:
         """As ``rulecore replay --decisions`` prints it."""
-        line: dict[str, Json] = {"i": self.index}
+        line: dict[str, Json] = {"i": self.number}
         if self.pre is not None and self.post is not None:
             before, after = self.pre.decision, self.post.decision
             line["pre"] = {"action": before.action.value, "rule": before.rule}
@@ -100,7 +100,7 @@ class Replay:
 
 
 def read_events(lines: Iterable[str]) -> Iterator[JsonObject]:
-    """Parse JSON Lines; blank lines are skipped. Raises :class:`~rulecore_sidecar.wire.WireError` with the line number."""
+    """Parse JSON Lines, blank ones skipped. Raises :class:`~rulecore_sidecar.wire.WireError` with the line number."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

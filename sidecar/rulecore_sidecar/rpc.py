@@ -14,7 +14,8 @@ from typing import Final, cast
 from rulecore_kernel.values import Json, JsonObject
 
 LINE_LIMIT: Final = 1 << 20
-"""Bytes of the longest line that is read."""
+"""Bytes of the longest line that is read, unless a client asks for more (``line_limit`` of ``rulecore/ping``)."""
+MAX_LINE_LIMIT: Final = 64 << 20
 MAX_CONNECTIONS: Final = 256
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 
@@ -52,7 +53,9 @@ def answer(line: bytes, handler: Handler) -> bytes | None:
     except ValueError as error:
         return failure(None, PARSE_ERROR, f"not JSON: {error}")
     if not isinstance(message, dict):
-        return failure(None, INVALID_REQUEST, f"a request is an object, not {type(message).__name__}; batches are not supported")
+        return failure(
+            None, INVALID_REQUEST, f"a request is an object, not {type(message).__name__}; batches are not supported"
+        )
     identity = message.get("id")
     if not (identity is None or isinstance(identity, str | int | float)):
         return failure(None, INVALID_REQUEST, "id must be a string or a number")
@@ -65,7 +68,11 @@ def answer(line: bytes, handler: Handler) -> bytes | None:
         return failure(identity, INVALID_PARAMS, f"{method}: params must be an object, not {type(params).__name__}")
     try:
         result = handler(method, params)
-        reply = _raw(result) if params.get("reply") == "raw" else encode({"jsonrpc": "2.0", "id": identity, "result": result})
+        reply = (
+            _raw(result)
+            if params.get("reply") == "raw"
+            else encode({"jsonrpc": "2.0", "id": identity, "result": result})
+        )
     except RpcError as error:
         reply = failure(identity, error.code, error.message)
     except Exception:
@@ -83,13 +90,17 @@ class LineProtocol(asyncio.Protocol):
     """One connection. ``connections`` is shared by all of a listener and counts against :data:`MAX_CONNECTIONS`."""
 
     def __init__(
-        self, handler: Handler, connections: set["LineProtocol"], admit: Callable[[asyncio.BaseTransport], bool],
-        closed: Callable[["LineProtocol"], None] | None = None,
+        self,
+        handler: Handler,
+        connections: set["LineProtocol"],
+        admit: Callable[[asyncio.BaseTransport], bool],
+        closed: Callable[[], None] = lambda: None,
     ) -> None:
         self._handler = handler
         self._connections = connections
         self._admit = admit
         self._closed = closed
+        self.line_limit = LINE_LIMIT
         self._buffer = bytearray()
         self._discarding = False
         self._transport: asyncio.Transport | None = None
@@ -104,11 +115,10 @@ class LineProtocol(asyncio.Protocol):
         else:
             self._connections.add(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._connections.discard(self)
         self._buffer.clear()
-        if self._closed is not None:
-            self._closed(self)
+        self._closed()
 
     def close(self) -> None:
         """Hang up."""
@@ -123,19 +133,19 @@ class LineProtocol(asyncio.Protocol):
             self._end_line(data[start:end])
             start = end + 1
         rest = data[start:]
-        if self._discarding or len(self._buffer) + len(rest) > LINE_LIMIT:
+        if self._discarding or len(self._buffer) + len(rest) > self.line_limit:
             self._buffer.clear()
             self._discarding = self._discarding or bool(rest)
         else:
             self._buffer += rest
 
     def _end_line(self, tail: bytes) -> None:
-        too_long = self._discarding or len(self._buffer) + len(tail) > LINE_LIMIT
+        too_long = self._discarding or len(self._buffer) + len(tail) > self.line_limit
         line = b"" if too_long else bytes(self._buffer) + tail
         self._buffer.clear()
         self._discarding = False
         if too_long:
-            self._send(failure(None, INVALID_REQUEST, f"a line may hold {LINE_LIMIT} bytes at the most"))
+            self._send(failure(None, INVALID_REQUEST, f"a line may hold {self.line_limit} bytes at the most"))
         elif line.strip():
             reply = answer(line, self._handler)
             if reply is not None:

@@ -3,22 +3,21 @@
 One transaction per decision (``BEGIN IMMEDIATE``, WAL, ``synchronous=NORMAL``): what was answered survives ``kill -9``
 of the process at any point. Limit: a power failure may take the last commits with it.
 
-The standard library's sqlite3 and not an ORM: this is the guard's hot path and its start-up (the service must be ready in
-150 ms). A store that is damaged is set aside with a date and begun anew; one of a newer version, a read-only or a full
-disk leaves the service working in memory. Each of these is said in :attr:`Store.notices`.
+The standard library's sqlite3 and not an ORM: this is the guard's hot path and its start-up (the service must be ready
+in 150 ms). A store that is damaged is set aside with a date and begun anew; one of a newer version, a read-only or a
+full disk leaves the service working in memory. Each of these is said in :attr:`Store.notices`.
 
 Source: spec sidecar.md sections 4 and 5.
 """
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rulecore_kernel.rules.guards.session import Session, Write, from_plain, to_plain
+from rulecore_kernel.rules.guards.session import Scalars, Session, Write, from_plain, to_plain
 
 SCHEMA_VERSION = 1
 MAX_SESSIONS = 500
@@ -34,8 +33,10 @@ CREATE TABLE record(session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE
 CREATE TABLE operation(op_id TEXT PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
     owner INTEGER, started_at REAL NOT NULL, call TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE decision(id INTEGER PRIMARY KEY, at REAL NOT NULL, session_id INTEGER NOT NULL, phase TEXT NOT NULL,
-    tool TEXT NOT NULL, call_key TEXT NOT NULL, inputs TEXT NOT NULL, answer TEXT NOT NULL, generation INTEGER NOT NULL);
-CREATE TABLE file_cache(path TEXT PRIMARY KEY, hash TEXT NOT NULL, at REAL NOT NULL, modified REAL NOT NULL) WITHOUT ROWID;
+    action TEXT NOT NULL, tool TEXT NOT NULL, call_key TEXT NOT NULL, inputs TEXT NOT NULL, answer TEXT NOT NULL,
+    generation INTEGER NOT NULL);
+CREATE TABLE file_cache(path TEXT PRIMARY KEY, hash TEXT NOT NULL, at REAL NOT NULL, modified REAL NOT NULL)
+    WITHOUT ROWID;
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 
@@ -56,6 +57,26 @@ class Operation(NamedTuple):
     owner: int | None
     started_at: float
     call: str
+
+
+class Recorded(NamedTuple):
+    """One decision with its inputs, as it is kept."""
+
+    phase: str
+    action: str
+    tool: str
+    call_key: str
+    inputs: str
+    answer: str
+    generation: int
+
+
+class Cached(NamedTuple):
+    """A file that agents were told about: its content's hash and when it was modified (seconds since the epoch)."""
+
+    path: str
+    hash: str
+    modified: float
 
 
 class Store:
@@ -88,7 +109,7 @@ class Store:
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
         db = sqlite3.connect(path, timeout=2.0, isolation_level=None)
-        os.chmod(path, 0o600)
+        path.chmod(0o600)
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
         (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
@@ -132,20 +153,31 @@ class Store:
                 self.notices.append(f"session {session_id}: {map_name}[{key}] left out: {error}")
         return session
 
-    def names(self) -> list[tuple[int, SessionName]]:
-        """Every session that is known."""
-        rows = self._db.execute("SELECT id, agent, session, agent_id FROM session ORDER BY id").fetchall()
-        return [(row[0], SessionName(*row[1:])) for row in rows]
+    def scalars(self) -> Iterator[tuple[SessionName, Scalars]]:
+        """The single-valued part of every session that is known."""
+        rows = self._db.execute(
+            "SELECT s.agent, s.session, s.agent_id, r.value FROM session s JOIN record r ON r.session_id = s.id "
+            "WHERE r.map = 'scalars' ORDER BY s.id"
+        ).fetchall()
+        for agent, session, agent_id, value in rows:
+            scalars = from_plain("scalars", json.loads(value))
+            if isinstance(scalars, Scalars):
+                yield SessionName(agent, session, agent_id), scalars
 
     def commit(
-        self, session_id: int, writes: Iterable[Write], *, opened: Operation | None = None, ended: Iterable[str] = (),
-        decision: tuple[str, str, str, str, str, int] | None = None,
-        cached: Iterable[tuple[str, str, float]] = (),
+        self,
+        session_id: int,
+        writes: Iterable[Write],
+        *,
+        opened: Operation | None = None,
+        ended: Iterable[str] = (),
+        decision: Recorded | None = None,
+        cached: Iterable[Cached] = (),
     ) -> None:
         """Write everything that one message changed, in one transaction.
 
-        Arguments: ``opened`` an operation that starts, ``ended`` the ids of those that are over; ``decision`` (phase,
-        tool, call key, inputs, answer, generation); ``cached`` (path, hash, modified) for the file cache.
+        Arguments: ``opened`` an operation that starts, ``ended`` the ids of those that are over; ``decision`` what was
+        answered, counted by phase and action; ``cached`` entries for the file cache.
         """
         now = time.time()
         try:
@@ -156,13 +188,16 @@ class Store:
                 if opened is not None:
                     self._db.execute("INSERT OR REPLACE INTO operation VALUES(?,?,?,?,?)", opened)
                 for path, content, modified in cached:
-                    self._db.execute("INSERT OR REPLACE INTO file_cache VALUES(?,?,?,?)", (path, content, now, modified))
+                    self._db.execute(
+                        "INSERT OR REPLACE INTO file_cache VALUES(?,?,?,?)", (path, content, now, modified)
+                    )
                 if decision is not None:
                     self._db.execute(
-                        "INSERT INTO decision(at, session_id, phase, tool, call_key, inputs, answer, generation) "
-                        "VALUES(?,?,?,?,?,?,?,?)",
+                        "INSERT INTO decision(at, session_id, phase, action, tool, call_key, inputs, answer, generation) "
+                        "VALUES(?,?,?,?,?,?,?,?,?)",
                         (now, session_id, *decision),
                     )
+                    self._add(f"{decision.phase}.{decision.action}", 1)
         except sqlite3.Error as error:
             self._say(f"could not remember a decision: {error}; going on from memory")
         self._since_prune += 1
@@ -173,31 +208,36 @@ class Store:
     def _write_records(self, session_id: int, writes: Iterable[Write]) -> None:
         for write in writes:
             if write.value is None:
-                self._db.execute("DELETE FROM record WHERE session_id=? AND map=? AND key=?",
-                                 (session_id, write.map, write.key))  # fmt: skip
+                self._db.execute(
+                    "DELETE FROM record WHERE session_id=? AND map=? AND key=?", (session_id, write.map, write.key)
+                )
             else:
                 self._position += 1
                 plain = json.dumps(to_plain(write.value), ensure_ascii=False, separators=(",", ":"))
-                self._db.execute("INSERT OR REPLACE INTO record VALUES(?,?,?,?,?)",
-                                 (session_id, write.map, write.key, plain, self._position))  # fmt: skip
+                self._db.execute(
+                    "INSERT OR REPLACE INTO record VALUES(?,?,?,?,?)",
+                    (session_id, write.map, write.key, plain, self._position),
+                )
 
     def operations(self) -> list[Operation]:
         """Every call that was let through and has not come back."""
         return [Operation(*row) for row in self._db.execute("SELECT * FROM operation ORDER BY started_at")]
 
-    def file_cache(self) -> Iterator[tuple[str, str, float, float]]:
-        """(path, hash, recorded at, modified at) of every file that agents were told about."""
-        yield from self._db.execute("SELECT path, hash, at, modified FROM file_cache").fetchall()
+    def file_cache(self) -> Iterator[Cached]:
+        """Every file that agents were told about."""
+        yield from (Cached(*row) for row in self._db.execute("SELECT path, hash, modified FROM file_cache").fetchall())
 
     def count(self, name: str, by: int = 1) -> None:
         """Add ``by`` to the counter ``name``."""
         try:
             with self._transaction():
-                self._db.execute(
-                    "INSERT INTO counter VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value=value+excluded.value", (name, by)
-                )
+                self._add(name, by)
         except sqlite3.Error as error:
             self._say(f"could not count {name}: {error}")
+
+    def _add(self, name: str, by: int) -> None:
+        upsert = "INSERT INTO counter VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value=value+excluded.value"
+        self._db.execute(upsert, (name, by))
 
     def counters(self) -> dict[str, int]:
         """Every counter."""
@@ -208,7 +248,8 @@ class Store:
         with self._transaction():
             self._db.execute("DELETE FROM decision WHERE id <= (SELECT max(id) FROM decision) - ?", (MAX_DECISIONS,))
             self._db.execute(
-                "DELETE FROM session WHERE id NOT IN (SELECT id FROM session ORDER BY used_at DESC LIMIT ?)", (MAX_SESSIONS,)
+                "DELETE FROM session WHERE id NOT IN (SELECT id FROM session ORDER BY used_at DESC LIMIT ?)",
+                (MAX_SESSIONS,),
             )
 
     def _say(self, notice: str) -> None:

@@ -94,7 +94,7 @@ def ranges(value: Json, name: str) -> tuple[Range, ...] | None:
         raise WireError(f"{name} must be an array of [start, end], not {_kind(value)}")
     found = []
     for pair in value:
-        good = isinstance(pair, list) and len(pair) == 2  # noqa: PLR2004 - a pair
+        good = isinstance(pair, list) and len(pair) == 2
         start, end = pair if good and isinstance(pair, list) else (None, None)
         if not _is_line(start) or not (end is None or _is_line(end)):
             raise WireError(f"{name} must hold pairs [start, end] of line numbers from 1, got {pair!r}")

@@ -14,9 +14,7 @@ from .syntax import Syntax
 
 RULE = "Cohesion"
 
-Decision: TypeAlias = Literal[
-    "suggest_refactor+request_confirmation", "record_as_intent+keep_structure", "no_action"
-]
+Decision: TypeAlias = Literal["suggest_refactor+request_confirmation", "record_as_intent+keep_structure", "no_action"]
 
 
 def cohesion_findings(syntax: Syntax, config: Config) -> Iterator[Finding]:

@@ -112,7 +112,7 @@ class Document:
 def _over_cap(source: bytes) -> str:
     if len(source) > MAX_BYTES:
         return f"{MAX_BYTES:,} bytes"
-    if len(source) > MAX_LINES and source.count(b"\n") >= MAX_LINES:
+    if source.count(b"\n") + (not source.endswith(b"\n")) > MAX_LINES:
         return f"{MAX_LINES:,} lines"
     if len(source) > MAX_LINE_BYTES and max(map(len, source.split(b"\n"))) > MAX_LINE_BYTES:
         return f"{MAX_LINE_BYTES:,} bytes in a line"

@@ -4,9 +4,8 @@ A grammar upgrade may rename node types; the start-up test compiles every query 
 spec: analysis.md
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,10 +15,11 @@ from tree_sitter import Language, Parser, Query, Tree
 class LanguageRow(NamedTuple):
     """What the rules need to know of one language.
 
-    `query` captures @comment, @class and @error; `signature_decorators` mark methods without a body.
+    `grammar` imports and loads it; `query` captures @comment, @class, @error and @open (the quote of a string that never ends);
+    `signature_decorators` mark methods without a body.
     """
 
-    grammar: str
+    grammar: Callable[[], object]
     extensions: tuple[str, ...]
     query: str
     method_nodes: frozenset[str]
@@ -27,12 +27,18 @@ class LanguageRow(NamedTuple):
     signature_decorators: frozenset[bytes]
 
 
+def _python() -> object:
+    import tree_sitter_python
+
+    return tree_sitter_python.language()
+
+
 LANGUAGES: Mapping[str, LanguageRow] = MappingProxyType(
     {
         "python": LanguageRow(
-            grammar="tree_sitter_python",
+            grammar=_python,
             extensions=(".py", ".pyi", ".pyw"),
-            query="(comment) @comment (class_definition) @class (ERROR) @error",
+            query="(comment) @comment (class_definition) @class (ERROR) @error (ERROR (string_start) @open)",
             method_nodes=frozenset({"function_definition"}),
             decorated_node="decorated_definition",
             signature_decorators=frozenset({b"overload", b"abstractmethod"}),
@@ -44,7 +50,7 @@ LANGUAGES: Mapping[str, LanguageRow] = MappingProxyType(
 @cache
 def grammar(language: str) -> Language:
     """The grammar of a language of the table."""
-    return Language(import_module(LANGUAGES[language].grammar).language())
+    return Language(LANGUAGES[language].grammar())
 
 
 @cache

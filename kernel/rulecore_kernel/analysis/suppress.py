@@ -20,9 +20,7 @@ _OURS = re.compile(
     rb"rulecore:[ \t]*allow[ \t]+(?P<rules>\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*"
     rb"(?:(?:" + "—".encode() + rb"|" + "–".encode() + rb"|--?|:)[ \t]*(?P<reason>\S.*)?)?"
 )
-_NOQA = re.compile(
-    rb"#[ \t]*noqa(?P<codes>[ \t]*:[ \t]*[A-Z]+[0-9]+(?:[, \t]+[A-Z]+[0-9]+)*)?", re.IGNORECASE
-)
+_NOQA = re.compile(rb"#[ \t]*noqa(?P<codes>[ \t]*:[ \t]*[A-Z]+[0-9]+(?:[, \t]+[A-Z]+[0-9]+)*)?", re.IGNORECASE)
 _PYLINT = re.compile(rb"pylint:[ \t]*disable=(?P<codes>[\w, \t-]+)")
 _NOSONAR = re.compile(rb"#[ \t]*NOSONAR\b")
 _CODE = re.compile(rb"[\w-]+")

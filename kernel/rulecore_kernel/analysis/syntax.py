@@ -42,7 +42,10 @@ class Syntax(NamedTuple):
 def syntax_of(source: bytes, language: str, tree: Tree) -> Syntax:
     """Run the language's one query over a tree of exactly this source."""
     captures = QueryCursor(query(language)).captures(tree.root_node)
-    broken = _broken(captures.get("error", []))
+    broken = _broken(
+        [node.byte_range for node in captures.get("error", [])]
+        + [_open_string(node, source) for node in captures.get("open", [])]
+    )
     comments: list[Comment] = []
     for node in captures.get("comment", []):
         if not broken.holds(node.start_byte):
@@ -63,10 +66,18 @@ def _lines(node: Node, source: bytes) -> list[Comment]:
     return lines
 
 
-def _broken(errors: list[Node]) -> Broken:
+def _open_string(quote: Node, source: bytes) -> tuple[int, int]:
+    """What a string without an end may hold: the rest of its line, or of the file after three quotes."""
+    start, end = quote.byte_range
+    triple = source[start:end].endswith((b'"""', b"'''"))
+    line_end = -1 if triple else source.find(b"\n", end)
+    return start, line_end if line_end >= 0 else len(source)
+
+
+def _broken(ranges: list[tuple[int, int]]) -> Broken:
     starts: list[int] = []
     ends: list[int] = []
-    for start, end in sorted(node.byte_range for node in errors):
+    for start, end in sorted(ranges):
         if ends and start <= ends[-1]:
             ends[-1] = max(ends[-1], end)
         else:

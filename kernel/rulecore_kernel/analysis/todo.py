@@ -14,27 +14,30 @@ RULE = "todoFIXME"
 _TAGS = rb"TODO|FIXME|XXX|HACK|BUG|STOPSHIP"
 _ANY_TAG = re.compile(_TAGS, re.IGNORECASE)
 _FIRST_WORD = re.compile(rb"[\s/*#\-!;<]*(" + _TAGS + rb")(?!\w)", re.IGNORECASE)
-_MARKED = re.compile(rb"(?<!\w)(" + _TAGS + rb")(?=[:(]|" + "：".encode() + rb"|" + "（".encode() + rb")")
+_IN_CAPITALS = re.compile(
+    rb"#[ \t]*(" + _TAGS + rb")(?!\w)"  # a second comment inside the first
+    rb"|(?<!\w)(" + _TAGS + rb")(?=[:(]|" + "：".encode() + rb"|" + "（".encode() + rb")"
+)
 _REFERENCE = re.compile(rb"\([^()]*(?:#\d+|\b[A-Z][A-Z0-9]*-\d+\b|https?://[^()\s]+)[^()]*\)")
 
 
 def todo_findings(syntax: Syntax, config: Config) -> Iterator[Finding]:
-    """Find tags as the first word of a comment line in any case, or anywhere in capitals before `:` or `(`.
+    """Find tags as the first word of a comment line in any case, or in capitals behind a `#` or before `:` or `(`.
 
     Strings, docstrings and words that merely contain a tag ("AutoDown", "todos") are not comments' tags.
     """
     if not _ANY_TAG.search(syntax.source):
         return
     for comment in syntax.comments:
-        found = _FIRST_WORD.match(comment.text) or _MARKED.search(comment.text)
+        found = _FIRST_WORD.match(comment.text) or _IN_CAPITALS.search(comment.text)
         if found:
             yield _finding(comment, found, config)
 
 
 def _finding(comment: Comment, found: re.Match[bytes], config: Config) -> Finding:
-    start, end = found.span(1)
+    start, end = found.span(found.lastindex or 0)
     row, column = comment.start
-    tag = found[1].decode("ascii").upper()
+    tag = found[found.lastindex or 0].decode("ascii").upper()
     referenced = config.allow_with_reference and _REFERENCE.match(comment.text, end)
     return Finding(
         RULE,

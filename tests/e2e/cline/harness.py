@@ -167,7 +167,7 @@ class ClineRun:
 
 def _json_lines(text: str) -> list[Json]:
     lines: list[Json] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line.startswith("{"):
             value = json.loads(line)
             if isinstance(value, dict):

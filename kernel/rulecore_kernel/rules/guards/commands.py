@@ -13,15 +13,83 @@ _WRAPPERS = frozenset({"sudo", "env", "command", "time", "nice", "nohup", "exec"
 _NAVIGATION = frozenset({"cd", "pushd", "popd", "set", "export", "source", "."})
 
 READ_ONLY = frozenset(
-    "awk basename cat cmp cut date df diff dir dirname du echo egrep env false fgrep file find grep head hexdump hostname "
-    "id jq less ls md5sum more nl od printf ps pwd readlink realpath rg sha256sum sort stat strings tail test tr tree "
-    "true type uname uniq wc whereis which whoami xxd yq".split()
+    [
+        "awk",
+        "basename",
+        "cat",
+        "cmp",
+        "cut",
+        "date",
+        "df",
+        "diff",
+        "dir",
+        "dirname",
+        "du",
+        "echo",
+        "egrep",
+        "env",
+        "false",
+        "fgrep",
+        "file",
+        "find",
+        "grep",
+        "head",
+        "hexdump",
+        "hostname",
+        "id",
+        "jq",
+        "less",
+        "ls",
+        "md5sum",
+        "more",
+        "nl",
+        "od",
+        "printf",
+        "ps",
+        "pwd",
+        "readlink",
+        "realpath",
+        "rg",
+        "sha256sum",
+        "sort",
+        "stat",
+        "strings",
+        "tail",
+        "test",
+        "tr",
+        "tree",
+        "true",
+        "type",
+        "uname",
+        "uniq",
+        "wc",
+        "whereis",
+        "which",
+        "whoami",
+        "xxd",
+        "yq",
+    ]
 )
 """Commands that change no file by themselves."""
 
 _READ_ONLY_GIT = frozenset(
-    "blame cat-file describe diff grep log ls-files ls-tree merge-base rev-list rev-parse shortlog show show-ref "
-    "status".split()
+    [
+        "blame",
+        "cat-file",
+        "describe",
+        "diff",
+        "grep",
+        "log",
+        "ls-files",
+        "ls-tree",
+        "merge-base",
+        "rev-list",
+        "rev-parse",
+        "shortlog",
+        "show",
+        "show-ref",
+        "status",
+    ]
 )
 _WRITING_FLAGS = {
     "find": ("-delete", "-exec", "-execdir", "-ok", "-fprint"),
@@ -38,7 +106,9 @@ _VERIFY = re.compile(
     r"|\bdotnet\s+(test|build)\b|\bmake\s+(test|check|lint|build)\b|\bcompileall\b"
 )
 
-_PERSON_ONLY = re.compile(r"\brulecore\b[^|;&\n]*?\s(halt\s+clear|trust|evolve\s+(approve|unlock|veto|confirm|retire|set))\b")
+_PERSON_ONLY = re.compile(
+    r"\brulecore\b[^|;&\n]*?\s(halt\s+clear|trust|evolve\s+(approve|unlock|veto|confirm|retire|set))\b"
+)
 GUARD_KEYS = re.compile(r"^\s*[\"']?(guard|halt|compile|rollback)\b[\"']?\s*[.:]", re.MULTILINE)
 """A line that sets a parameter which belongs to a person."""
 

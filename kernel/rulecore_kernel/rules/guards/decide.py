@@ -1,7 +1,7 @@
 """The guards in the order in which they are asked, before and after a call.
 
-Before: a halt · a person's prerogatives · the loop ladder, SyncGuard and IdempotencyGuard, of which the strongest answer
-counts. After: what the call taught is remembered, then OnError judges it.
+Before: a halt · a person's prerogatives · the loop ladder, SyncGuard and IdempotencyGuard, of which the strongest
+answer counts. After: what the call taught is remembered, then OnError judges it.
 
 Invariants: a decision never depends on the agent's name; nothing here looks at a file or a clock; the same advice is
 not given twice in a row; ``observe`` and ``advise`` change the answer, never what is remembered, except that a halt is
@@ -19,11 +19,10 @@ from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact
 from rulecore_kernel.rules.guards.outcome import digest
 from rulecore_kernel.rules.guards.policy import ADVISE, ENFORCE, LITERAL, OBSERVE, Policy
 from rulecore_kernel.rules.guards.session import FileRecord, ReadRecord, Scalars, Session, Write, stamped
+from rulecore_kernel.values import JsonObject
 
 RULE_HALT = "OnError.forcehalt"
 RULE_PERSON = "OnError.person_only"
-NOTIFY_ROUNDS = 5
-DECAY_ROUNDS = 10
 
 
 class Verdict(NamedTuple):
@@ -82,13 +81,13 @@ def post(
     scalars = judged.scalars
     writes += judged.writes
     if scalars.force_halt:
-        scalars, decision = _still_halted(scalars, result)
+        scalars, decision = _still_halted(scalars, result, policy.literal.forcehalt_notify_rounds)
     elif policy.profile == LITERAL:
-        scalars, decision, counts = literal.decide(now, scalars, call, result, ran=ran)
+        scalars, decision, counts = literal.decide(now, scalars, call, result, policy.literal, ran=ran)
         writes += counts
     else:
         decision = _spoken(judged.finding)
-        scalars = _decayed(scalars, decision)
+        scalars = _decayed(scalars, decision, policy.literal.switch_decay_rounds)
     if decision.outcome == loops.HALT and policy.loop_mode == ENFORCE and not scalars.force_halt:
         scalars = scalars._replace(force_halt=True, halt_reason=decision.message, halt_stops=0, halted_rounds=0)
     return _verdict(scalars, decision, policy.loop_mode, writes, always=True)
@@ -121,7 +120,7 @@ def external_write(session: Session, path: str, content: str | None) -> list[Wri
 
 
 def cleared(session: Session) -> list[Write]:
-    """The user cleared the halt: the flag, retryCounter, emptyCount, switchCounter and haltedRounds go, runs start anew."""
+    """The user cleared the halt: the flag, retryCounter, emptyCount, switchCounter and haltedRounds go."""
     (write,) = user_message(session)
     assert isinstance(write.value, Scalars)
     scalars = write.value._replace(
@@ -140,17 +139,19 @@ def _halted(session: Session, call: Call, policy: Policy) -> Verdict | None:
     if harmless and (policy.halt_allow_reads or call.passive):
         return Verdict(Decision())
     action = Action.STOP if scalars.halt_stops == 0 else Action.DENY
-    text = brief(f"{RULE_HALT}: halted: {scalars.halt_reason} Reading and asking still work. "
-                 "A person goes on with: rulecore halt clear")  # fmt: skip
+    text = brief(
+        f"{RULE_HALT}: halted: {scalars.halt_reason} Reading and asking still work. "
+        "A person goes on with: rulecore halt clear"
+    )
     counted = scalars._replace(halt_stops=scalars.halt_stops + 1)
     decision = Decision(action, RULE_HALT, text, evidence={"stops": counted.halt_stops})
     return Verdict(decision, (Write("scalars", "", counted),), decision)
 
 
-def _still_halted(scalars: Scalars, result: Result) -> tuple[Scalars, Decision]:
+def _still_halted(scalars: Scalars, result: Result, notify_rounds: int) -> tuple[Scalars, Decision]:
     """OnError step 2: nothing moves but haltedRounds; at 5 and every further 5 the user is asked."""
     rounds = 0 if result.failed or result.empty else scalars.halted_rounds + 1
-    notify = rounds > 0 and rounds % NOTIFY_ROUNDS == 0
+    notify = rounds > 0 and rounds % notify_rounds == 0
     decision = Decision(rule=RULE_HALT, outcome=loops.HALT, evidence={"notify": True} if notify else {})
     return scalars._replace(halted_rounds=rounds), decision
 
@@ -159,14 +160,14 @@ def _spoken(finding: loops.Finding | None) -> Decision:
     if finding is None:
         return Decision(outcome=loops.CONTINUE)
     action = Action.STOP if finding.outcome == loops.HALT else Action.ADVISE
-    evidence = {"branch": finding.branch, "count": finding.count}
+    evidence: JsonObject = {"branch": finding.branch, "count": finding.times}
     return Decision(action, f"{loops.RULE}.{finding.branch}", brief(finding.message), finding.outcome, evidence)
 
 
-def _decayed(scalars: Scalars, decision: Decision) -> Scalars:
+def _decayed(scalars: Scalars, decision: Decision, decay_rounds: int) -> Scalars:
     """OnError step 9 (the general scope)."""
     rounds = 0 if decision.outcome == loops.SWITCH else scalars.rounds_without_switch + 1
-    if rounds < DECAY_ROUNDS:
+    if rounds < decay_rounds:
         return scalars._replace(rounds_without_switch=rounds)
     return scalars._replace(rounds_without_switch=0, switch_counter=max(0, scalars.switch_counter - 1))
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, OpKind, Range, Result, brief
 from rulecore_kernel.rules.guards.reads import UNSTABLE, covers, ledger
 from rulecore_kernel.rules.guards.session import ReadRecord, SeenRecord, Session, Write
+from rulecore_kernel.values import JsonObject
 
 RULE_STALE = "SyncGuard.stale_edit"
 RULE_UNREAD = "SyncGuard.unread_edit"
@@ -35,10 +36,13 @@ def check(session: Session, call: Call, facts: Mapping[str, FileFact], unread_ed
         seen = session.seen.get(op.path)
         if seen is None:
             unread = unread or _unread(op.path, unread_edit)
-        elif seen.hash != fact.hash or fact.hash == UNSTABLE:
-            if not _caught_up(ledger(session, op.path, fact.hash), fact):
-                return _stale(op.path, seen, fact)
+        elif _differs(seen, fact) and not _caught_up(ledger(session, op.path, fact.hash), fact):
+            return _stale(op.path, seen, fact)
     return unread
+
+
+def _differs(seen: SeenRecord, fact: FileFact) -> bool:
+    return seen.hash != fact.hash or fact.hash == UNSTABLE
 
 
 def _caught_up(delivered: ReadRecord | None, fact: FileFact) -> bool:
@@ -56,7 +60,7 @@ def _stale(path: str, seen: SeenRecord, fact: FileFact) -> Decision:
         f"{f' (lines {where})' if where else ''}. The edit was not made. "
         f"Read {f'lines {where}' if where else 'it'} again, then edit."
     )
-    evidence = {"path": path, "seen": seen.hash, "now": fact.hash, "who": who, "lines": where}
+    evidence: JsonObject = {"path": path, "seen": seen.hash, "now": fact.hash, "who": who, "lines": where}
     return Decision(Action.DENY, RULE_STALE, message, evidence=evidence)
 
 

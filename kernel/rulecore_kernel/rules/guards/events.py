@@ -4,7 +4,7 @@ Lines are 1-based and inclusive; an end of ``None`` means "to the last line". Pa
 are only compared, never opened. Source: spec agents.md section 1.
 """
 
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 from rulecore_kernel.values import JsonObject
@@ -13,7 +13,7 @@ MESSAGE_LIMIT = 300
 """Longest message, in characters, that is put into an agent's context."""
 
 
-class OpKind(str, Enum):
+class OpKind(StrEnum):
     """What one operation of a call does."""
 
     READ = "read"
@@ -24,7 +24,7 @@ class OpKind(str, Enum):
     OTHER = "other"
 
 
-class Action(str, Enum):
+class Action(StrEnum):
     """What the agent is to be told, weakest first."""
 
     ALLOW = "allow"

@@ -59,7 +59,7 @@ class Finding(NamedTuple):
     message: str
     keys: tuple[str, ...] = ()
     """Calls that the ladder applies to."""
-    count: int = 0
+    times: int = 0
 
 
 def check(session: Session, call: Call) -> tuple[Decision, list[Write]] | None:
@@ -68,12 +68,16 @@ def check(session: Session, call: Call) -> tuple[Decision, list[Write]] | None:
     if record is None or record.stage == 0 or changed_since(session, call, record.seq):
         return None
     if record.stage == 1:
-        message = brief(f"{RULE}: this call gave the same result before ({record.run} in a row). Once more is let through; "
-                        "the next identical one will not run. Change the parameters or the approach.")  # fmt: skip
+        message = brief(
+            f"{RULE}: this call gave the same result before ({record.run} in a row). Once more is let through; "
+            "the next identical one will not run. Change the parameters or the approach."
+        )
         return Decision(Action.ADVISE, RULE, message), [Write("calls", call.key, record._replace(stage=2))]
     what = "fails the same way" if record.failed else "brings the same result"
-    message = brief(f"{RULE}: not run: this exact call {what} every time and nothing relevant has changed. "
-                    "Try something else: other parameters, another tool, or ask the user.")  # fmt: skip
+    message = brief(
+        f"{RULE}: not run: this exact call {what} every time and nothing relevant has changed. "
+        "Try something else: other parameters, another tool, or ask the user."
+    )
     evidence = {"run": record.run, "failures": record.fails}
     relent = [Write("calls", call.key, record._replace(stage=1))] if _only_looks(call) else []
     return Decision(Action.DENY, RULE, message, evidence=evidence), relent
@@ -122,8 +126,11 @@ def decide(
     if not call.poll:
         pair = (call.key, result.outcome)
         scalars = scalars._replace(window=(*scalars.window, pair)[-max(_CYCLE_PERIODS) * policy.cycle_repeats :])
-    scalars, files = _changes(session, scalars._replace(last_key=call.key), call, result, facts) if ran else (
-        scalars._replace(last_key=call.key), ())  # fmt: skip
+    scalars, files = (
+        _changes(session, scalars._replace(last_key=call.key), call, result, facts)
+        if ran
+        else (scalars._replace(last_key=call.key), ())
+    )
     failures, variants = _variant(session, scalars, call, result)
     scalars, news = _progress(session, scalars, call, result, files)
     finding = _strongest(call, result, previous, record, scalars, files, failures, policy)
@@ -137,9 +144,15 @@ def decide(
 
 
 def _strongest(
-    call: Call, result: Result, previous: CallRecord | None, record: CallRecord, scalars: Scalars,
-    files: "Files", failures: int, policy: Policy,
-) -> Finding | None:  # fmt: skip
+    call: Call,
+    result: Result,
+    previous: CallRecord | None,
+    record: CallRecord,
+    scalars: Scalars,
+    files: "Files",
+    failures: int,
+    policy: Policy,
+) -> Finding | None:
     findings = (
         _polls(call, record, policy),
         _repeats(call, record, policy),
@@ -173,8 +186,9 @@ class Judged(NamedTuple):
 def _record(scalars: Scalars, call: Call, result: Result, previous: CallRecord | None) -> CallRecord:
     seq = scalars.seq
     if previous is None:
-        return CallRecord(seq, result.outcome, result.failed, result.fingerprint, fails=int(result.failed),
-                          polls=int(call.poll))  # fmt: skip
+        return CallRecord(
+            seq, result.outcome, result.failed, result.fingerprint, fails=int(result.failed), polls=int(call.poll)
+        )
     same = previous.run > 0 and previous.outcome == result.outcome and previous.failed == result.failed
     in_a_row = same and scalars.last_key == call.key
     recovered = previous.failed and not result.failed
@@ -233,9 +247,10 @@ def _observed(before: FileRecord, content: str | None, seq: int, writer: str) ->
 
 def _may_change_anything(call: Call) -> bool:
     """A command not known to be read-only, or a tool of which nothing is known (an MCP server's, say)."""
-    if not call.ops:
-        return not (call.poll or call.passive)
-    return any(op.command is not None and not is_read_only(op.command) for op in call.ops)
+    if call.poll or call.passive:
+        return False
+    unknown = not call.ops or any(op.kind is OpKind.OTHER for op in call.ops)
+    return unknown or any(op.command is not None and not is_read_only(op.command) for op in call.ops)
 
 
 def _target(call: Call) -> str:
@@ -244,7 +259,7 @@ def _target(call: Call) -> str:
 
 
 def _variant(session: Session, scalars: Scalars, call: Call, result: Result) -> tuple[int, list[Write]]:
-    """Failures of this tool on this target with this fingerprint, this one included, and the writes that remember it."""
+    """Failures of this tool on this target with this fingerprint so far, and the writes to remember it."""
     key = f"{call.tool}|{_target(call)}"
     earlier = session.variants.get(key)
     if not result.failed:
@@ -276,7 +291,7 @@ def _polls(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
     if not call.poll or record.polls < policy.poll_bound:
         return None
     text = f"{RULE}.h: polled {record.polls} times without a change. Wait longer between polls, or do something else."
-    return Finding("h", SWITCH, text, count=record.polls)
+    return Finding("h", SWITCH, text, times=record.polls)
 
 
 def _repeats(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
@@ -289,15 +304,17 @@ def _repeats(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
     if count >= policy.repeat_halt:
         text = f"{RULE}.{branch}: {call.tool} {what} {count} times and nothing changed. Stopped; a person clears it."
         return Finding(branch, HALT, text, (call.key,), count)
-    text = (f"{RULE}.{branch}: {call.tool} {what} {count} times with nothing relevant changed between. "
-            "Change the parameters, the tool or the plan.")  # fmt: skip
+    text = (
+        f"{RULE}.{branch}: {call.tool} {what} {count} times with nothing relevant changed between. "
+        "Change the parameters, the tool or the plan."
+    )
     return Finding(branch, SWITCH, text, (call.key,), count)
 
 
 def _returns(call: Call, files: Files) -> Finding | None:
     for path, record in files:
         if record.returns >= _RETURNS_TO_SWITCH:
-            text = f"{RULE}.e: {path} goes back and forth between the same contents. Decide which one is right and keep it."
+            text = f"{RULE}.e: {path} goes back and forth between the same contents. Decide which is right and keep it."
             return Finding("e", SWITCH, text, (call.key,), record.returns)
     return None
 
@@ -309,8 +326,10 @@ def _cycles(scalars: Scalars, policy: Policy) -> Finding | None:
         if len(window) < needed or len(set(window[:period])) == 1:
             continue
         if all(pair == window[i % period] for i, pair in enumerate(window)):
-            text = (f"{RULE}.c: the same {period} calls with the same results, {policy.cycle_repeats} times over. "
-                    "Nothing new comes of them; change the approach.")  # fmt: skip
+            text = (
+                f"{RULE}.c: the same {period} calls with the same results, {policy.cycle_repeats} times over. "
+                "Nothing new comes of them; change the approach."
+            )
             return Finding("c", SWITCH, text, tuple(key for key, _ in window[:period]), policy.cycle_repeats)
     return None
 
@@ -319,9 +338,11 @@ def _varied(call: Call, failures: int, policy: Policy) -> Finding | None:
     if failures < policy.repeat_switch:
         return None
     target = _target(call)
-    text = (f"{RULE}.b.varied: {call.tool}{f' on {target}' if target else ''} failed {failures} times with the same "
-            "error under different parameters. Read the current content or change the approach.")  # fmt: skip
-    return Finding("b.varied", SWITCH, text, count=failures)
+    text = (
+        f"{RULE}.b.varied: {call.tool}{f' on {target}' if target else ''} failed {failures} times with the same "
+        "error under different parameters. Read the current content or change the approach."
+    )
+    return Finding("b.varied", SWITCH, text, times=failures)
 
 
 def _already_applied(previous: CallRecord | None, result: Result) -> Finding | None:
@@ -334,16 +355,20 @@ def _often(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
     repeatable = {op.kind for op in call.ops} & {OpKind.READ, OpKind.SEARCH, OpKind.EXEC}
     if call.poll or not repeatable or record.repeats < policy.same_read_limit:
         return None
-    text = f"{RULE}.d: the same {call.tool} call {record.repeats} times since the last edit. What it says is known already."
-    return Finding("d", SWITCH, text, count=record.repeats)
+    text = (
+        f"{RULE}.d: the same {call.tool} call {record.repeats} times since the last edit. Its answer is known already."
+    )
+    return Finding("d", SWITCH, text, times=record.repeats)
 
 
 def _no_progress(scalars: Scalars, policy: Policy) -> Finding | None:
     if scalars.idle == 0 or scalars.idle % policy.no_progress_calls:
         return None
-    text = (f"{RULE}.i: {scalars.idle} calls without an edit, a new file, a new error or a check. "
-            "Say what is missing, or act on what is known.")  # fmt: skip
-    return Finding("i", CONTINUE, text, count=scalars.idle)
+    text = (
+        f"{RULE}.i: {scalars.idle} calls without an edit, a new file, a new error or a check. "
+        "Say what is missing, or act on what is known."
+    )
+    return Finding("i", CONTINUE, text, times=scalars.idle)
 
 
 def _with_ladder(session: Session, call: Call, record: CallRecord, finding: Finding | None) -> Iterator[Write]:

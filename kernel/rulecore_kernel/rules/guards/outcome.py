@@ -28,13 +28,14 @@ _VOLATILE = re.compile(
 )
 _SPACE = re.compile(r"\s+")
 _NOT_FOUND = re.compile(
-    r"not found|no match|does not match|did not match|0 (occurrences|matches)|could not find|no (occurrences|replacement)"
-    r"|not (exist|present) in",
+    r"not found|no match|does not match|did not match|0 (occurrences|matches)|could not find|no (occurrences|"
+    r"replacement)|not (exist|present) in",
     re.IGNORECASE,
 )
 _INFRA_STRONG = re.compile(
-    r"\b429\b.{0,40}(too many|rate)|too many requests|rate.?limit|\bHTTP[/ \d.]*\s5\d\d\b|\b5\d\d\b\s+(internal|bad gateway|"
-    r"service unavailable|gateway time)|service unavailable|bad gateway|gateway time-?out|overloaded|quota exceeded|"
+    r"\b429\b.{0,40}(too many|rate)|too many requests|rate.?limit|\bHTTP[/ \d.]*\s5\d\d\b|\b5\d\d\b\s+(internal|"
+    r"bad gateway|service unavailable|gateway time)|service unavailable|bad gateway|gateway time-?out|overloaded|"
+    r"quota exceeded|"
     r"ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|connection (refused|reset|timed out|aborted)|"
     r"temporary failure in name resolution|could not resolve host|network is unreachable",
     re.IGNORECASE,
@@ -63,15 +64,16 @@ def normalise(text: str) -> str:
     return _SPACE.sub(" ", _VOLATILE.sub("<~>", text[:_TEXT_LIMIT])).strip()
 
 
-def _strings(value: Json, depth: int = 4) -> Iterator[str]:
+def strings(value: Json, depth: int = 4) -> Iterator[str]:
+    """Every string inside ``value``, down to ``depth`` levels."""
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, Mapping):
         for item in value.values():
-            yield from _strings(item, depth - 1)
+            yield from strings(item, depth - 1)
     elif depth and isinstance(value, list | tuple):
         for item in value:
-            yield from _strings(item, depth - 1)
+            yield from strings(item, depth - 1)
 
 
 def fingerprint(error: str, params: JsonObject) -> str | None:
@@ -80,20 +82,27 @@ def fingerprint(error: str, params: JsonObject) -> str | None:
     None when nothing is left to compare; such a failure equals no other one of different parameters.
     """
     text = error
-    for own in sorted({s for s in _strings(params) if 4 <= len(s) <= 4_000}, key=len, reverse=True):  # noqa: PLR2004
+    for own in sorted({s for s in strings(params) if 4 <= len(s) <= 4_000}, key=len, reverse=True):
         text = text.replace(own, "<param>")
     text = normalise(text)
     return digest(text) if text else None
 
 
 def judge(
-    call: Call, params: JsonObject, *, text: str | None, result_hash: str | None, empty: bool, truncated: bool,
-    error: str | None, exit_code: int | None,
+    call: Call,
+    params: JsonObject,
+    *,
+    text: str | None,
+    result_hash: str | None,
+    empty: bool,
+    truncated: bool,
+    error: str | None,
+    exit_code: int | None,
 ) -> Result:
     """Read a result.
 
-    Arguments: ``text`` the result's text, or None when only ``result_hash`` (the caller's hash of it) is known; ``error``
-    the failure text; ``exit_code`` of a command. A call failed when it has an error or a non-zero exit code.
+    Arguments: ``text`` the result's text, or None when only ``result_hash`` (the caller's hash of it) is known;
+    ``error`` the failure text; ``exit_code`` of a command. A call failed when it has an error or a non-zero exit code.
     """
     failed = error is not None or exit_code not in (None, 0)
     outcome = result_hash or digest(normalise(text or ""))

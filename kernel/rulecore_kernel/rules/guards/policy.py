@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from rulecore_kernel.rules.guards.events import Action
+from rulecore_kernel.rules.on_error import LIMITS, Limits
 
 ENFORCE, ADVISE, OBSERVE = "enforce", "advise", "observe"
 CALIBRATED, LITERAL = "calibrated", "literal"
@@ -23,3 +24,5 @@ class Policy(NamedTuple):
     no_progress_calls: int = 40
     unread_edit: Action = Action.ADVISE
     halt_allow_reads: bool = True
+    literal: Limits = LIMITS
+    """``onerror.*``; the calibrated profile reads the decay and the notification from it."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, Op, OpKind, Range, Result, brief
 from rulecore_kernel.rules.guards.session import CallRecord, ReadRecord, Session, Write
+from rulecore_kernel.values import JsonObject
 
 RULE = "IdempotencyGuard.delivered"
 _DENIALS_PER_FILE = 2
@@ -76,7 +77,7 @@ def check(session: Session, call: Call, facts: Mapping[str, FileFact]) -> tuple[
     writes = [Write("reads", path, record._replace(denied=record.denied + 1)) for path, record in records]
     mark = earlier or CallRecord(seq=session.scalars.seq, outcome="", run=0, repeats=0)
     writes.append(Write("calls", call.key, mark._replace(skipped=True)))
-    evidence = {"path": first_path, "hash": first.hash, "delivered_at": first.call_seq}
+    evidence: JsonObject = {"path": first_path, "hash": first.hash, "delivered_at": first.call_seq}
     return Decision(Action.DENY, RULE, message, evidence=evidence), writes
 
 

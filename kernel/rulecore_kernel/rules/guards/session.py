@@ -15,8 +15,15 @@ from typing import NamedTuple, TypeVar
 from rulecore_kernel.rules.guards.events import Range
 from rulecore_kernel.values import Json
 
-LIMITS: Mapping[str, int] = {"calls": 4096, "reads": 4096, "seen": 4096, "files": 4096, "variants": 1024, "errors": 1024,
-                             "counts": 8192}  # fmt: skip
+LIMITS: Mapping[str, int] = {
+    "calls": 4096,
+    "reads": 4096,
+    "seen": 4096,
+    "files": 4096,
+    "variants": 1024,
+    "errors": 1024,
+    "counts": 8192,
+}
 """Entries each map of a session may hold."""
 
 
@@ -160,9 +167,13 @@ class Session:
 
 
 _TYPES: Mapping[str, type] = {
-    "calls": CallRecord, "reads": ReadRecord, "seen": SeenRecord, "files": FileRecord, "variants": VariantRecord,
+    "calls": CallRecord,
+    "reads": ReadRecord,
+    "seen": SeenRecord,
+    "files": FileRecord,
+    "variants": VariantRecord,
     "scalars": Scalars,
-}  # fmt: skip
+}
 
 _T = TypeVar("_T")
 
@@ -193,9 +204,9 @@ def from_plain(map_name: str, plain: Json) -> "Record | Scalars":
         raise ValueError(f"{map_name}: not a record: {plain!r}")
     try:
         fields = [_tupled(item) for item in plain]
-        if map_name == "reads":
-            fields[1] = tuple(Range(*pair) for pair in plain[1])  # type: ignore[misc, union-attr, arg-type]
         record: Record | Scalars = kind(*fields)
+        if isinstance(record, ReadRecord):
+            record = record._replace(ranges=tuple(Range(*pair) for pair in record.ranges))
     except (TypeError, IndexError) as error:
         raise ValueError(f"{map_name}: {error}") from None
     return record

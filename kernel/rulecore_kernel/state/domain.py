@@ -1,0 +1,155 @@
+"""Which values are allowed: one description for arguments, parameters and state variables.
+
+A domain answers two questions: does this value belong (:meth:`Domain.mismatch`), and what would have
+(:meth:`Domain.describe`). A boolean is never a number. Source: spec kernel.md section 1 (wire details).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from math import isfinite
+from typing import NamedTuple
+
+_SHOWN_CHARACTERS = 80
+
+
+class Type(StrEnum):
+    """The JSON type of a value; ``ID`` is a string or an integer that identifies something."""
+
+    ANY = "any value"
+    BOOLEAN = "true or false"
+    INTEGER = "an integer"
+    NUMBER = "a number"
+    TEXT = "a string"
+    ID = "a string or an integer"
+    OBJECT = "an object"
+    LIST = "a list"
+
+
+class Mismatch(NamedTuple):
+    """A value outside its domain. ``path`` leads to it inside a nested value, ``""`` is the value itself."""
+
+    path: str
+    given: str
+    allowed: str
+
+
+class Domain(NamedTuple):
+    """The values of one argument, parameter or variable.
+
+    ``values`` closes a list of strings; ``minimum`` and ``maximum`` are inclusive; ``items`` describes every value
+    of an object or element of a list; ``fields`` describes the named fields of an object, each of which may be
+    absent.
+    """
+
+    type: Type
+    values: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    nullable: bool = False
+    items: "Domain | None" = None
+    fields: Mapping[str, "Domain"] = {}
+
+    def mismatch(self, value: object, path: str = "") -> Mismatch | None:
+        """The first part of ``value`` that does not belong, or None when all of it does."""
+        if value is None:
+            belongs = self.nullable or self.type is Type.ANY
+        elif self.type is Type.OBJECT:
+            return self._object_mismatch(value, path)
+        elif self.type is Type.LIST:
+            return self._list_mismatch(value, path)
+        else:
+            belongs = self._scalar_belongs(value)
+        return None if belongs else Mismatch(path, shown(value), self.describe())
+
+    def at(self, key: str) -> "Domain":
+        """The domain of the value under ``key`` of an object."""
+        return self.fields.get(key) or self.items or ANYTHING
+
+    def describe(self) -> str:
+        """What is allowed, in words: ``an integer ≥ 0``, ``one of a, b or null``."""
+        if self.values:
+            text = f"one of {', '.join(self.values)}"
+        elif self.minimum is not None and self.maximum is not None:
+            text = f"{self.type} from {self.minimum:g} to {self.maximum:g}"
+        elif self.minimum is not None:
+            text = f"{self.type} ≥ {self.minimum:g}"
+        elif self.items is not None:
+            link = "of which each is" if self.type is Type.LIST else "whose values are each"
+            text = f"{self.type} {link} {self.items.describe()}"
+        elif self.fields:
+            text = f"{self.type} with {', '.join(self.fields)}"
+        else:
+            text = self.type.value
+        return f"{text} or null" if self.nullable else text
+
+    def _scalar_belongs(self, value: object) -> bool:
+        kind = self.type
+        if kind is Type.TEXT:
+            return isinstance(value, str) and (not self.values or value in self.values)
+        if kind is Type.BOOLEAN:
+            return isinstance(value, bool)
+        if kind is Type.ANY:
+            return True
+        if kind is Type.ID:
+            return isinstance(value, str | int) and not isinstance(value, bool)
+        return self._number_belongs(value)
+
+    def _number_belongs(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int if self.type is Type.INTEGER else int | float):
+            return False
+        if not isfinite(value):
+            return False
+        return (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
+
+    def _object_mismatch(self, value: object, path: str) -> Mismatch | None:
+        if not isinstance(value, Mapping):
+            return Mismatch(path, shown(value), self.describe())
+        if self.items is None and not self.fields:
+            return None
+        for key, item in value.items():
+            found = self.at(key).mismatch(item, f"{path}.{key}" if path else str(key))
+            if found is not None:
+                return found
+        return None
+
+    def _list_mismatch(self, value: object, path: str) -> Mismatch | None:
+        if not isinstance(value, list | tuple):
+            return Mismatch(path, shown(value), self.describe())
+        if self.items is None:
+            return None
+        found = (self.items.mismatch(item, f"{path}[{index}]") for index, item in enumerate(value))
+        return next((mismatch for mismatch in found if mismatch is not None), None)
+
+
+ANYTHING = Domain(Type.ANY)
+FLAG = Domain(Type.BOOLEAN)
+TEXT = Domain(Type.TEXT)
+OBJECT = Domain(Type.OBJECT)
+COUNT = Domain(Type.INTEGER, minimum=0)
+
+
+def one_of(*values: str) -> Domain:
+    """A closed list of strings."""
+    return Domain(Type.TEXT, values)
+
+
+def map_of(items: Domain) -> Domain:
+    """An object with free keys."""
+    return Domain(Type.OBJECT, items=items)
+
+
+def record(**fields: Domain) -> Domain:
+    """An object with the named fields, any of which may be absent; further fields are let be."""
+    return Domain(Type.OBJECT, fields=fields)
+
+
+def shown(value: object) -> str:
+    """``value`` as a message shows it: scalars as JSON, shortened; containers by kind and size."""
+    if isinstance(value, Mapping):
+        return f"an object with {len(value)} field{'' if len(value) == 1 else 's'}"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = f'"{value}"' if isinstance(value, str) else f"{value!r:.{_SHOWN_CHARACTERS}}"
+    return text if len(text) <= _SHOWN_CHARACTERS else f'{text[:_SHOWN_CHARACTERS]}…"'

@@ -1,0 +1,100 @@
+"""``rulecore serve`` and ``rulecore sockname``: the guard service alone, without pygls.
+
+Source: spec sidecar.md section 1.
+"""
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rulecore_sidecar.endpoint import EndpointError, find_root
+
+IDLE_CHECK_SECONDS = 15.0
+LOG_LIMIT = 1 << 20
+"""Bytes of the log file before it is begun anew; one older file is kept."""
+
+
+def _arguments(argv: Sequence[str], program: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog=f"rulecore {program}")
+    parser.add_argument("--root", type=Path, default=None)
+    parser.add_argument("--idle-exit", type=float, default=None, metavar="SECONDS")
+    return parser.parse_args(argv)
+
+
+def sockname_main(argv: Sequence[str]) -> int:
+    """Print the endpoint of a workspace; starts a sidecar when none runs. Exit code 2 when none comes up."""
+    from rulecore_sidecar.client import ensure_served
+
+    root = find_root(_arguments(argv, "sockname").root or Path.cwd())
+    try:
+        print(ensure_served(root))
+    except EndpointError as error:
+        print(f"rulecore sockname: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def serve_main(argv: Sequence[str]) -> int:
+    """Serve a workspace until a signal comes, it disappears, or nobody was there for ``--idle-exit`` seconds.
+
+    Exit codes: 0 ended, or already served by another process; 2 cannot serve.
+    """
+    options = _arguments(argv, "serve")
+    root = find_root(options.root or Path.cwd())
+    if not root.is_dir():
+        print(f"rulecore serve: {root} is not a folder", file=sys.stderr)
+        return 2
+    log_to(root)
+    return asyncio.run(_serve(root, options.idle_exit))
+
+
+async def _serve(root: Path, idle_exit: float | None) -> int:
+    from rulecore_sidecar.sidecar import AlreadyOwned, Sidecar
+
+    sidecar = Sidecar(root)
+    try:
+        await sidecar.start()
+    except AlreadyOwned as already:
+        print(f"rulecore serve: {already}; nothing to do", file=sys.stderr)
+        return 0
+    except (EndpointError, OSError) as error:
+        print(f"rulecore serve: {error}", file=sys.stderr)
+        return 2
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if hasattr(signal, name) and sys.platform != "win32":
+            loop.add_signal_handler(getattr(signal, name), ended.set)
+    try:
+        while not ended.is_set():
+            try:
+                await asyncio.wait_for(ended.wait(), IDLE_CHECK_SECONDS)
+            except TimeoutError:
+                idle = not sidecar.busy and idle_exit is not None and time.time() - sidecar.last_used > idle_exit
+                if idle or not root.is_dir():
+                    ended.set()
+    finally:
+        await sidecar.stop()
+    return 0
+
+
+def log_to(root: Path) -> None:
+    """Send the log to ``.rulecore/sidecar.log`` when that folder exists, else to standard error."""
+    folder = root / ".rulecore"
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if folder.is_dir() and not folder.is_symlink():
+        path = folder / "sidecar.log"
+        try:
+            if path.exists() and path.stat().st_size > LOG_LIMIT:
+                path.replace(path.with_suffix(".log.1"))
+            handler = logging.FileHandler(path, encoding="utf-8")
+        except OSError:
+            pass
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger("rulecore").addHandler(handler)
+    logging.getLogger("rulecore").setLevel(logging.INFO)

@@ -1,0 +1,291 @@
+"""The guard service: decode → look at the files → ask the kernel → remember → answer.
+
+Everything happens in wire order on one thread, and an answer leaves only after what it means has been committed.
+Nothing here decides: the decisions are :mod:`rulecore_kernel.rules.guards`.
+
+Life of a call: ``pre`` opens it as a pending operation, ``post`` ends it. A call that the guard denies is judged at once,
+with its key's last outcome, and a post that still comes for it is ignored. A call whose post never came is ended by the
+agent's next message's pre. What was pending when the process died is pending, without an owner, when it comes back.
+
+Limits: 64 sessions in memory (the store has the rest), 256 denied call ids and 16 command windows a session.
+Source: spec agents.md section 2, sidecar.md section 4.
+"""
+
+import json
+import os
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from rulecore_kernel.rules.guards import decide
+from rulecore_kernel.rules.guards.commands import GUARD_KEYS, head
+from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, OpKind, Result
+from rulecore_kernel.rules.guards.outcome import digest, strings
+from rulecore_kernel.rules.guards.policy import Policy
+from rulecore_kernel.rules.guards.session import Session, Write
+from rulecore_kernel.values import Json, JsonObject
+from rulecore_sidecar import wire
+from rulecore_sidecar.agents import adapt
+from rulecore_sidecar.store import Cached, Operation, Recorded, SessionName, Store
+from rulecore_sidecar.workspace import Window, Workspace
+
+SESSIONS_IN_MEMORY = 64
+CLOSED_KEPT = 256
+WINDOWS_KEPT = 16
+_PROJECT_FILE = "project.md"
+
+
+class Open(NamedTuple):
+    """A call that was let through."""
+
+    call: Call
+    started: float
+
+
+class Live:
+    """A session in memory: the guards' state and what belongs to this process only."""
+
+    def __init__(self, number: int, name: SessionName, state: Session, orphans: Iterable[str]) -> None:
+        self.number = number
+        self.name = name
+        self.state = state
+        self.open: dict[str, Open] = {}
+        self.orphans = list(orphans)
+        """Operations of an earlier process that are still pending."""
+        self.denied: deque[str] = deque(maxlen=CLOSED_KEPT)
+        self.windows: deque[Window] = deque(maxlen=WINDOWS_KEPT)
+
+    def __str__(self) -> str:
+        agent_id = "" if self.name.agent_id == wire.DEFAULT_AGENT_ID else f" ({self.name.agent_id})"
+        return f"{self.name.agent} session {self.name.session}{agent_id}"
+
+
+class Guard:
+    """Answers ``rulecore/guard/*``, ``rulecore/session/*`` and ``rulecore/halt/*`` for one workspace."""
+
+    def __init__(
+        self, workspace: Workspace, store: Store, policy: Callable[[], Policy], clock: Callable[[], float] = time.time
+    ) -> None:
+        self._workspace = workspace
+        self._store = store
+        self._policy = policy
+        self._clock = clock
+        self._live: OrderedDict[SessionName, Live] = OrderedDict()
+        self._orphans: dict[int, list[str]] = {}
+        for operation in store.operations():
+            self._orphans.setdefault(operation.session_id, []).append(operation.op_id)
+        self._serial = 0
+
+    # -- calls
+
+    def pre(self, params: JsonObject) -> Json:
+        """``rulecore/guard/pre``: an Event before its call runs → Decision."""
+        event = wire.event(adapt(params))
+        live = self._session(event.who)
+        call = self._keyed(event)
+        ended = self._end_abandoned(live, call)
+        facts = self._workspace.facts(call, live.state, live.windows)
+        verdict = decide.pre(live.state, call, facts, self._policy())
+        writes, opened = live.state.apply(verdict.writes), None
+        op_id = self._op_id(live, call)
+        if verdict.denied:
+            live.denied.append(op_id)
+            if verdict.decision.rule != decide.RULE_HALT:
+                judged = self._judge_denied(live, call, verdict.decision, facts)
+                writes += live.state.apply(judged.writes)
+                if judged.decision.action is Action.STOP:
+                    verdict = judged
+        else:
+            live.open[op_id] = Open(call, self._clock())
+            opened = Operation(op_id, live.number, os.getpid(), self._clock(), json.dumps(_described(call)))
+        self._commit(live, writes, "pre", call, verdict, opened=opened, ended=ended)
+        return wire.decision(verdict)
+
+    def post(self, params: JsonObject) -> Json:
+        """``rulecore/guard/post``: the same Event with its result → Decision."""
+        event = wire.event(adapt(params))
+        live = self._session(event.who)
+        call = wire.delivered_by(event._replace(call=self._keyed(event)))
+        op_id = self._op_id(live, call)
+        if op_id in live.denied:
+            live.denied.remove(op_id)
+            return wire.decision(decide.Verdict(Decision(outcome="continue")))
+        opened = live.open.pop(op_id, None)
+        result = wire.result(event)
+        self._note_window(live, call, opened)
+        facts = self._workspace.facts_after(call, live.state)
+        verdict = decide.post(live.state, call, result, facts, self._policy())
+        writes = live.state.apply(verdict.writes)
+        cached = list(self._workspace.cached(call, result))
+        if not result.failed:
+            self._tell_others(live, call, facts)
+        self._commit(live, writes, "post", call, verdict, ended=[op_id], cached=cached)
+        return wire.decision(verdict)
+
+    def _keyed(self, event: wire.Event) -> Call:
+        """The call with paths as this workspace names them, and the mark of an edit that belongs to a person."""
+        ops = tuple(
+            op if op.path is None else op._replace(path=self._workspace.key(op.path, event.cwd))
+            for op in event.call.ops
+        )
+        edits_project = any(
+            op.kind is OpKind.EDIT and (op.path or "").rsplit("/", 1)[-1] == _PROJECT_FILE for op in ops
+        )
+        touches = edits_project and any(GUARD_KEYS.search(value) for value in strings(event.params))
+        return event.call._replace(ops=ops, touches_guard_keys=touches)
+
+    def _op_id(self, live: Live, call: Call) -> str:
+        """An id for the call; agents that give none have one call of a kind open at a time."""
+        return f"{live.number}:{call.call_id or call.key}"
+
+    def _end_abandoned(self, live: Live, call: Call) -> list[str]:
+        """Calls that will get no post any more: all that are open, except those of the same message."""
+        siblings = {op_id for op_id, o in live.open.items() if call.group is not None and o.call.group == call.group}
+        ended = [op_id for op_id in live.open if op_id not in siblings]
+        for op_id in ended:
+            del live.open[op_id]
+        ended += live.orphans
+        live.orphans = []
+        return ended
+
+    def _judge_denied(self, live: Live, call: Call, denial: Decision, facts: Mapping[str, FileFact]) -> decide.Verdict:
+        """The post of a call that did not run: the key's last outcome, else the denial itself."""
+        last = live.state.calls.get(call.key)
+        if last is not None and last.run > 0:
+            result = Result(last.outcome, failed=last.failed, fingerprint=last.fingerprint)
+        else:
+            mark = digest(f"denied|{denial.rule}|{denial.evidence.get('path')}")
+            result = Result(mark, failed=denial.rule != "IdempotencyGuard.delivered", fingerprint=mark)
+        return decide.post(live.state, call, result, facts, self._policy(), ran=False)
+
+    def _note_window(self, live: Live, call: Call, opened: Open | None) -> None:
+        commands = [head(op.command) for op in call.ops if op.command is not None]
+        if commands:
+            now = self._clock()
+            live.windows.append(Window(opened.started if opened else now, now, ", ".join(filter(None, commands))))
+
+    def _tell_others(self, live: Live, call: Call, facts: Mapping[str, FileFact]) -> None:
+        """What this agent wrote is news to every other session."""
+        for op in call.ops:
+            if op.kind is OpKind.EDIT and op.path is not None:
+                content = facts[op.path].hash if op.path in facts else None
+                self._workspace.wrote(op.path, content, str(live))
+                self.external_write(op.path, content, but=live)
+
+    def external_write(self, key: str, content: str | None, but: Live | None = None) -> None:
+        """Tell every session in memory, except ``but``, that ``key`` was changed by somebody else."""
+        for other in self._live.values():
+            if other is not but:
+                writes = decide.external_write(other.state, key, content)
+                self._store.commit(other.number, other.state.apply(writes))
+
+    # -- sessions and halts
+
+    def session_event(self, kind: str, params: JsonObject) -> Json:
+        """``rulecore/session/<kind>``. Answers whether the session is halted."""
+        live = self._session(wire.session_name(params))
+        lost = wire.number(params, "lost") or 0
+        if lost > 0:
+            self._store.count("lost_calls", lost)
+        writes: list[Write] = []
+        if kind == "prompt":
+            writes = decide.user_message(live.state)
+        elif kind in ("compact", "resume"):
+            writes = decide.compacted(live.state)
+        ended: list[str] = []
+        if kind in ("stop", "end"):
+            ended = [*live.open, *live.orphans]
+            live.open, live.orphans = {}, []
+        self._store.commit(live.number, live.state.apply(writes), ended=ended)
+        return {"ok": True, "halted": live.state.scalars.force_halt}
+
+    def halts(self, params: JsonObject) -> Json:
+        """``rulecore/halt/get``: every halted (session, agent) of the workspace, or of one session."""
+        wanted = wire.text(params, "session")
+        found: list[Json] = []
+        for name, scalars in self._store.scalars():
+            if scalars.force_halt and wanted in (None, name.session):
+                found.append({**name._asdict(), "reason": scalars.halt_reason, "since_call": scalars.seq})
+        return {"halts": found}
+
+    def clear_halts(self, params: JsonObject) -> Json:
+        """``rulecore/halt/clear``: only for a person. Needs ``session`` or ``all``."""
+        wanted = wire.text(params, "session")
+        if wanted is None and not wire.flag(params, "all"):
+            raise wire.WireError("say which session to clear, or all: true")
+        cleared = 0
+        for name, scalars in list(self._store.scalars()):
+            if scalars.force_halt and wanted in (None, name.session):
+                live = self._session(name)
+                self._store.commit(live.number, live.state.apply(decide.cleared(live.state)))
+                cleared += 1
+        return {"cleared": cleared}
+
+    def operation_log(self) -> dict[str, dict[str, Json]]:
+        """The kernel's operationLog: pending operations with the process that runs them, or None when it died."""
+        me = os.getpid()
+        return {
+            op.op_id: {"status": "pending", "owner": me if op.owner == me else None} for op in self._store.operations()
+        }
+
+    def state(self, params: JsonObject) -> Json:
+        """``rulecore/state/get``: what the guards know of one session, for people."""
+        live = self._session(wire.session_name(params))
+        scalars = live.state.scalars
+        return {
+            "session": {**live.name._asdict()},
+            "calls": scalars.seq,
+            "context_epoch": scalars.epoch,
+            "forceHalt": scalars.force_halt,
+            "halt_reason": scalars.halt_reason,
+            "switchCounter": scalars.switch_counter,
+            "retryCounter": scalars.retry_counter,
+            "files_read": len(live.state.reads),
+            "pending": list(live.open),
+        }
+
+    def _session(self, name: SessionName) -> Live:
+        live = self._live.get(name)
+        if live is None:
+            number = self._store.session_id(name)
+            live = Live(number, name, self._store.load(number), self._orphans.pop(number, ()))
+            self._live[name] = live
+            while len(self._live) > SESSIONS_IN_MEMORY:
+                _, gone = self._live.popitem(last=False)
+                self._orphans[gone.number] = [*gone.orphans, *gone.open]
+        self._live.move_to_end(name)
+        return live
+
+    def _commit(
+        self,
+        live: Live,
+        writes: Iterable[Write],
+        phase: str,
+        call: Call,
+        verdict: decide.Verdict,
+        *,
+        opened: Operation | None = None,
+        ended: Iterable[str] = (),
+        cached: Iterable[Cached] = (),
+    ) -> None:
+        inputs = json.dumps(_described(call), ensure_ascii=False, separators=(",", ":"))
+        answer = json.dumps(wire.decision(verdict), ensure_ascii=False, separators=(",", ":"))
+        action = verdict.decision.action.value
+        record = Recorded(phase, action, call.tool, call.key, inputs, answer, self._workspace.generation)
+        self._store.commit(live.number, writes, opened=opened, ended=ended, decision=record, cached=cached)
+
+
+def _described(call: Call) -> Json:
+    """A call as it may be kept: no file text, no whole commands."""
+    ops: list[Json] = []
+    for op in call.ops:
+        plain: dict[str, Json] = {"kind": op.kind.value}
+        for field in ("path", "start", "end", "hash", "edit_kind"):
+            value = getattr(op, field)
+            if value is not None:
+                plain[field] = value
+        if op.command is not None:
+            plain["command"] = head(op.command)
+        ops.append(plain)
+    return {"tool": call.tool, "key": call.key, "group": call.group, "ops": ops}

@@ -1,0 +1,180 @@
+"""The composition root: one workspace's services wired together, whoever runs the loop (``serve`` or ``lsp``).
+
+:class:`Sidecar` is an owner: it holds the workspace lock, listens on the socket and answers every method of
+:meth:`methods`. Starting one while another process owns the workspace raises :class:`AlreadyOwned`.
+
+Source: spec sidecar.md sections 1 and 4.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rulecore_kernel.rules.evaluate import evaluate
+from rulecore_kernel.values import Json, JsonObject
+from rulecore_sidecar import __version__, rpc, wire
+from rulecore_sidecar.agents import hook
+from rulecore_sidecar.endpoint import make_folder, peer_is_me, socket_path
+from rulecore_sidecar.guard import Guard
+from rulecore_sidecar.owner import WorkspaceLock
+from rulecore_sidecar.project import Project
+from rulecore_sidecar.store import Store
+from rulecore_sidecar.validity import validity
+from rulecore_sidecar.workspace import Workspace
+
+PROTOCOL_VERSION = 1
+SWEEP_SECONDS = 30.0
+_ACCEPT_BACKLOG = 128
+
+log = logging.getLogger("rulecore")
+
+
+class AlreadyOwned(Exception):
+    """Another process serves this workspace."""
+
+
+class Sidecar:
+    """Everything that answers for the workspace ``root`` (absolute, resolved)."""
+
+    def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
+        self.root = root
+        self._lock: WorkspaceLock | None = None
+        self._server: asyncio.AbstractServer | None = None
+        self._sweeper: asyncio.Task[None] | None = None
+        self._connections: set[rpc.LineProtocol] = set()
+        self._clock = clock
+        self.last_used = clock()
+
+    async def start(self) -> None:
+        """Take the workspace and listen. Raises :class:`AlreadyOwned`, :class:`EndpointError` or ``OSError``."""
+        path = socket_path(self.root)
+        make_folder(path.parent)
+        lock = WorkspaceLock(path.with_suffix(".lock"))
+        if not lock.acquire():
+            raise AlreadyOwned(f"{self.root} is served by another process")
+        self._lock = lock
+        self.project = Project(self.root)
+        self.workspace = Workspace(self.root, self._clock)
+        self.store = Store(store_path(self.root, self.workspace.is_tracked))
+        self.guard = Guard(self.workspace, self.store, self.project.policy, self._clock)
+        for notice in self.store.notices:
+            log.warning(notice)
+        self._methods = self.methods()
+        await self._listen(path)
+        self._sweeper = asyncio.create_task(self._sweep())
+
+    async def _listen(self, path: Path) -> None:
+        """Bind under the lock, so that a socket which lies there can only be a dead owner's."""
+        path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(before)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(self._connection, sock=listener, backlog=_ACCEPT_BACKLOG)
+
+    def _connection(self) -> rpc.LineProtocol:
+        editors: set[str] = set()
+
+        def handle(method: str, params: JsonObject) -> Json:
+            if method.startswith("rulecore/editor/"):
+                editors.add(wire.text(params, "editor") or "")
+            elif method == "rulecore/ping" and (wanted := params.get("line_limit")) and isinstance(wanted, int):
+                connection.line_limit = max(rpc.LINE_LIMIT, min(wanted, rpc.MAX_LINE_LIMIT))
+            return self.handle(method, params)
+
+        def closed() -> None:
+            for editor in editors:
+                self.workspace.editor.gone(editor)
+
+        connection = rpc.LineProtocol(handle, self._connections, _is_mine, closed)
+        return connection
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            for key, content in self.workspace.sweep():
+                self.guard.external_write(key, content)
+
+    async def stop(self) -> None:
+        """Let go of the workspace. Safe to call twice."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        if self._server is not None:
+            self._server.close()
+            for connection in tuple(self._connections):
+                connection.close()
+            socket_path(self.root).unlink(missing_ok=True)
+            self._server = None
+        if self._lock is not None:
+            self.store.close()
+            self._lock.release()
+            self._lock = None
+
+    @property
+    def busy(self) -> bool:
+        """True while somebody is connected."""
+        return bool(self._connections)
+
+    def handle(self, method: str, params: JsonObject) -> Json:
+        """Answer one request. Raises :class:`~rulecore_sidecar.rpc.RpcError` for what the caller did wrong."""
+        self.last_used = self._clock()
+        answer = self._methods.get(method)
+        if answer is None:
+            raise rpc.RpcError(rpc.METHOD_NOT_FOUND, f"no method {method!r}; rulecore/ping lists what there is")
+        try:
+            return answer(params)
+        except wire.WireError as error:
+            raise rpc.RpcError(rpc.INVALID_PARAMS, f"{method}: {error}") from None
+
+    def methods(self) -> Mapping[str, Callable[[JsonObject], Json]]:
+        """Every method by its name. The names are the capabilities."""
+        guard, editor = self.guard, self.workspace.editor
+        sessions = ("start", "resume", "prompt", "compact", "stop", "end")
+        return {
+            "rulecore/ping": self._ping,
+            "rulecore/guard/pre": guard.pre,
+            "rulecore/guard/post": guard.post,
+            **{f"rulecore/session/{kind}": lambda p, kind=kind: guard.session_event(kind, p) for kind in sessions},
+            "rulecore/halt/get": guard.halts,
+            "rulecore/halt/clear": guard.clear_halts,
+            "rulecore/state/get": guard.state,
+            "rulecore/state/validity": lambda _: validity(self.guard, self.workspace, self.store),
+            "rulecore/kernel/evaluate": lambda p: evaluate(p, self.project.settings()),
+            "rulecore/agent/hook": lambda p: hook(p, self.handle),
+            "rulecore/metrics": lambda _: dict(self.store.counters()),
+            **{f"rulecore/editor/{kind}": answer for kind, answer in editor.methods().items()},
+        }
+
+    def _ping(self, _: JsonObject) -> Json:
+        return {
+            "version": __version__,
+            "protocol": PROTOCOL_VERSION,
+            "pid": os.getpid(),
+            "root": str(self.root),
+            "capabilities": sorted(self._methods),
+            "notices": list(self.store.notices),
+        }
+
+
+def store_path(root: Path, is_tracked: Callable[[str], bool]) -> Path | None:
+    """Where the store of ``root`` lies; None (memory) when ``.rulecore`` came with a clone or is not a real folder."""
+    folder = root / ".rulecore"
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        log.warning("%s is not a folder of its own; working in memory", folder)
+        return None
+    if folder.is_dir() and is_tracked(".rulecore"):
+        log.warning("%s is tracked by git: it came with a clone and is not read; working in memory", folder)
+        return None
+    return folder / "guard.db"
+
+
+def _is_mine(transport: asyncio.BaseTransport) -> bool:
+    connection = transport.get_extra_info("socket")
+    return connection is not None and peer_is_me(connection)
