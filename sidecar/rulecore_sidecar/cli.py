@@ -20,7 +20,7 @@ from rulecore_sidecar.kernel_cmd import app as kernel_app
 
 app = typer.Typer(
     name="rulecore",
-    help="The deterministic rule core for AI coding agents: guards, git hooks and diagnostics that are code, not prompts.",
+    help="The deterministic rule core for AI coding agents: guards, git hooks and diagnostics. Code, not prompts.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -16,10 +16,11 @@ from collections.abc import Awaitable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rulecore_kernel.analysis import Config
+from rulecore_kernel.analysis import Config, path_class
 from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar import rpc
 from rulecore_sidecar.endpoint import EndpointError, connect, find_root
+from rulecore_sidecar.project import Project
 from rulecore_sidecar.sidecar import AlreadyOwned, Sidecar
 
 RETRY_SECONDS = 0.2
@@ -112,6 +113,7 @@ class EditorServices:
 
     def __init__(self, folder: Path) -> None:
         self._root = find_root(folder)
+        self._project = Project(self._root)
         self._buffers: dict[Path, Buffer] = {}
         self._role: Sidecar | Follower | None = None
         self._keeper: asyncio.Task[None] | None = None
@@ -127,8 +129,16 @@ class EditorServices:
         return self
 
     def analysis_config(self, path: Path) -> Config:
-        """Thresholds of the workspace's project.md; the defaults while another process owns it."""
-        return self._role.project.analysis(path) if isinstance(self._role, Sidecar) else Config()
+        """Thresholds and switches of the workspace's project.md for ``path`` (absolute)."""
+        settings = self._project.settings()
+        relative = path.relative_to(self._root) if path.is_relative_to(self._root) else path
+        return Config(
+            allowed=frozenset(settings.texts("code_standard.allowed")),
+            path_class=path_class(relative.as_posix()),
+            max_methods=settings.integer("cohesion.max_methods"),
+            god_methods=settings.integer("cohesion.god_methods"),
+            max_lines=settings.integer("cohesion.max_lines"),
+        )
 
     async def start(self) -> None:
         """Own the workspace or follow its owner."""

@@ -1,9 +1,9 @@
 """The ``rulecore`` command: which part of it is started, before anything heavy is imported.
 
-``serve`` and ``sockname`` lie on an agent's start-up path and go straight to their module; everything else is the typer
-application. The workspace must not be able to replace our modules: the current folder and ``PYTHONPATH`` are taken off
-``sys.path`` first (limit: a ``PYTHONPATH`` that holds a package of the name ``rulecore_sidecar`` itself has won before this
-line runs; editors, agents and hooks start Python with ``-I``, which has no such limit).
+``serve``, ``sockname`` and ``lsp`` lie on an agent's or editor's start-up path and go straight to their module;
+everything else is the typer application. The workspace must not be able to replace our modules: the current folder and
+``PYTHONPATH`` are taken off ``sys.path`` first. Limit: a ``PYTHONPATH`` that holds a package named ``rulecore_sidecar``
+has won before this line runs; editors, agents and installed hooks start Python with ``-I``, which has no such limit.
 
 Source: spec architecture.md invariant 9, sidecar.md section 1.
 """
@@ -34,6 +34,10 @@ def main() -> None:
         from rulecore_sidecar.daemon import sockname_main
 
         sys.exit(sockname_main(argv[1:]))
+    if argv == ["lsp"]:
+        from rulecore_sidecar.editor_process import lsp_main
+
+        sys.exit(lsp_main())
     from rulecore_sidecar.cli import run
 
     sys.exit(run(argv))

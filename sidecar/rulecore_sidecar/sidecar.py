@@ -159,7 +159,8 @@ class Sidecar:
             "pid": os.getpid(),
             "root": str(self.root),
             "capabilities": sorted(self._methods),
-            "notices": list(self.store.notices),
+            "open_buffers": len(self.workspace.truth.overlays),
+            "notices": [*self.store.notices, *self.project.notices],
         }
 
 

@@ -193,8 +193,8 @@ class Store:
                     )
                 if decision is not None:
                     self._db.execute(
-                        "INSERT INTO decision(at, session_id, phase, action, tool, call_key, inputs, answer, generation) "
-                        "VALUES(?,?,?,?,?,?,?,?,?)",
+                        "INSERT INTO decision(at, session_id, phase, action, tool, call_key, inputs, answer, "
+                        "generation) VALUES(?,?,?,?,?,?,?,?,?)",
                         (now, session_id, *decision),
                     )
                     self._add(f"{decision.phase}.{decision.action}", 1)

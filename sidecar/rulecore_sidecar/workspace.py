@@ -1,8 +1,8 @@
 """The files of a workspace as the guards need them: facts for a call, who changed what, and the editors' buffers.
 
 What a read returns is the disk; what an edit starts from is the editor's unsaved text where there is any. Who changed a
-file is told from what this process saw happen: another session's edit, an editor's save or unsaved text, the agent's own
-command, a move of git's HEAD; else it is somebody else.
+file is told from what this process saw happen: another session's edit, an editor's save or unsaved text, the agent's
+own command, a move of git's HEAD; else it is somebody else.
 
 Limit: what happened while no sidecar ran is somebody else's. Source: spec agents.md section 2.3, sidecar.md section 2.
 """

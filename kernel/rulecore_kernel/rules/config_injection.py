@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from rulecore_kernel.rules.model import Answer, Decided
 from rulecore_kernel.state.config import PROJECT_FILE, Layer, Source, environment_layer, flatten, pick
 from rulecore_kernel.state.domain import ANYTHING
+from rulecore_kernel.state.model import thaw
 from rulecore_kernel.state.parameters import BY_KEY, Parameter
 from rulecore_kernel.values import Json
 
@@ -44,15 +45,15 @@ def config_injection(
     setting, warning = pick(
         parameter,
         (
-            Layer(Source.RUNTIME, Source.RUNTIME.value, flatten(runtime or {}, Source.RUNTIME.value, parameters)[0]),
-            Layer(Source.PROJECT, PROJECT_FILE, flatten(project or {}, PROJECT_FILE, parameters)[0]),
+            Layer(Source.RUNTIME, Source.RUNTIME.value, flatten(runtime or {}, parameters)),
+            Layer(Source.PROJECT, PROJECT_FILE, flatten(project or {}, parameters)),
             environment_layer(env or {}, parameters),
         ),
     )
     beside: dict[str, Json] = {"warnings": [warning.message]} if warning is not None else {}
     if setting is None:
         return degraded(key, beside)
-    return Answer(setting.value, {"source": setting.source.value, **beside})
+    return Answer(thaw(setting.value), {"source": setting.source.value, **beside})
 
 
 def degraded(key: str, beside: Mapping[str, Json] | None = None) -> Answer:

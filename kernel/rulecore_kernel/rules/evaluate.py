@@ -72,7 +72,7 @@ def _answer(rule: Rule, request: Mapping[str, Json], settings: Settings) -> dict
     outcome = decided if isinstance(decided, Answer) else Answer(decided)
     answer: dict[str, object] = {"rule": rule.name, "decision": outcome.decision, **outcome.beside}
     if rule.state:
-        answer["state"] = outcome.state
+        answer["state"] = dict(outcome.state)
     if activity is not None:
         answer["active"] = activity
     if parts["config"] and settings.warnings:

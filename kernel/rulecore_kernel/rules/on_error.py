@@ -209,7 +209,7 @@ def on_error_by_name(
 
     Example
         {"rule": "OnError",
-         "args": {"tool": "grep", "params": {}, "result_empty": true, "error": null, "step_index": 0, "toolchain_len": 1},
+         "args": {"tool": "grep", "params": {}, "result_empty": true, "step_index": 0, "toolchain_len": 1},
          "state": {"callCount": {"calls": {"grep|{}": 1}}}}
         {"rule": "OnError", "decision": "switch_strategy",
          "state": {"switchCounter": 1, "emptyCount": {"tools": {"grep": 1}, "calls": {"grep|{}": 0}}}}
@@ -218,9 +218,7 @@ def on_error_by_name(
         spec: kernel.md §6
     """
     if error is not None and result_empty:
-        return Problem(
-            Code.BAD_ARGUMENT, "result_empty", f"given true together with the error {error}", "one of the two"
-        )
+        return Problem(Code.BAD_ARGUMENT, "result_empty", f"given true beside the error {error}", "one of the two")
     if error is None and result_empty is None:
         return Missing("result_empty")
     if step_index is not None and toolchain_len is not None and step_index >= toolchain_len:

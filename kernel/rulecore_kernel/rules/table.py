@@ -36,11 +36,12 @@ class Row(NamedTuple, Generic[R]):
 class Table(Generic[R]):
     """Columns and rows, and the look-up."""
 
-    __slots__ = ("_null_is_a_value", "columns", "rows")
+    __slots__ = ("_null_is_a_value", "_tests", "columns", "rows")
 
     def __init__(self, columns: tuple[Column, ...], rows: tuple[Row[R], ...]) -> None:
         self.columns = columns
         self.rows = rows
+        self._tests = tuple((row.result, tuple(row.when.items())) for row in rows)
         self._null_is_a_value = frozenset(column.name for column in columns if None in column.values)
 
     def decide(self, **given: Json) -> R | Missing:
@@ -49,9 +50,9 @@ class Table(Generic[R]):
         Answers :class:`Missing` when a row can neither fit nor be ruled out. Raises ``ValueError`` for a value that
         no row and no column knows.
         """
-        for result, when in self.rows:
+        for result, tests in self._tests:
             unknown: str | None = None
-            for column, wanted in when.items():
+            for column, wanted in tests:
                 value = given[column]
                 if value == wanted:
                     continue

@@ -102,7 +102,8 @@ class Settings(NamedTuple):
     def override(self, runtime: Mapping[str, Json]) -> "Settings":
         """These settings with ``runtime`` above everything, for one call. ``warnings`` are those of ``runtime``
         alone."""
-        flat, warnings = flatten(runtime, Source.RUNTIME.value)
+        flat = flatten(runtime)
+        warnings = unknown_keys(flat, Source.RUNTIME.value)
         layer = Layer(Source.RUNTIME, Source.RUNTIME.value, flat)
         values = dict(self.values)
         for key in flat:
@@ -130,9 +131,9 @@ def resolve(
         (Source.RUNTIME, Source.RUNTIME.value, runtime),
         (Source.PROJECT, project_file, project),
     ):
-        flat, complaints = flatten(plain or {}, file, parameters)
+        flat = flatten(plain or {}, parameters)
         layers.append(Layer(source, file, flat))
-        warnings += complaints
+        warnings += unknown_keys(flat, file, parameters)
     layers.append(environment_layer(environment or {}, parameters))
     values: dict[str, Setting] = {}
     for parameter in parameters.values():
@@ -161,22 +162,21 @@ def pick(parameter: Parameter, layers: Iterable[Layer]) -> tuple[Setting | None,
     return default, None
 
 
-def flatten(
-    plain: Mapping[str, Json], file: str, parameters: Mapping[str, Parameter] = BY_KEY
-) -> tuple[dict[str, Json], list[ConfigWarning]]:
-    """Dotted keys from nested or dotted ones, with a warning for each that nobody reads or that is given twice."""
-    flat: dict[str, Json] = {}
-    warnings: list[ConfigWarning] = []
+def flatten(plain: Mapping[str, Json], parameters: Mapping[str, Parameter] = BY_KEY) -> dict[str, Json]:
+    """Dotted keys from nested or dotted ones, aliases resolved; of a key that is given twice the last one counts."""
     aliases = {parameter.alias: key for key, parameter in parameters.items() if parameter.alias}
-    for name, value in _leaves(plain, "", parameters):
-        key = aliases.get(name, name)
-        if key in flat:
-            warnings.append(ConfigWarning(file, key, f"{file}: {key}: given twice; the last one counts"))
-        elif key not in parameters:
-            message = f"{file}: {name}: no such parameter{hint(name, parameters)}; it has no effect"
-            warnings.append(ConfigWarning(file, name, message))
-        flat[key] = value
-    return flat, warnings
+    return {aliases.get(name, name): value for name, value in _leaves(plain, "", parameters)}
+
+
+def unknown_keys(
+    flat: Mapping[str, Json], file: str, parameters: Mapping[str, Parameter] = BY_KEY
+) -> list[ConfigWarning]:
+    """A warning, with the nearest known key, for each key of ``flat`` that nobody reads."""
+    return [
+        ConfigWarning(file, key, f"{file}: {key}: no such parameter{hint(key, parameters)}; it has no effect")
+        for key in flat
+        if key not in parameters
+    ]
 
 
 def environment_layer(environment: Mapping[str, str], parameters: Mapping[str, Parameter] = BY_KEY) -> Layer:

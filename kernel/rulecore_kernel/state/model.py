@@ -62,7 +62,7 @@ INITIAL = State()
 
 def changed(state: State, fields: JsonObject) -> State:
     """``state`` with some fields, by their names, replaced."""
-    return State._make([fields.get(name, value) for name, value in zip(State._fields, state, strict=True)])
+    return State._make(map(fields.get, State._fields, state))
 
 
 def freeze(value: Json) -> Json:

@@ -11,6 +11,7 @@ from rulecore_kernel.values import Json
 
 _BYTES = Domain(Type.INTEGER, minimum=0)
 _LIMIT = Domain(Type.INTEGER, minimum=1)
+_REPEATS = Domain(Type.INTEGER, minimum=2)
 _MODES = ("enforce", "advise", "observe")
 _MODE = one_of(*_MODES)
 _OWN_MODE = Domain(Type.TEXT, _MODES, nullable=True)
@@ -57,11 +58,11 @@ PARAMETERS = (
     Parameter("guard.loop.mode", _OWN_MODE, None, "OnError", "own mode; null follows guard.mode"),
     Parameter("guard.stale_edit.mode", _OWN_MODE, None, "SyncGuard", "own mode; null follows guard.mode"),
     Parameter("guard.profile", one_of("calibrated", "literal"), "calibrated", "OnError", "what OnError is fed with"),
-    Parameter("guard.repeat_switch", _LIMIT, 3, "OnError", "same call and outcome in a row: switch at this call"),
-    Parameter("guard.repeat_halt", _LIMIT, 5, "OnError", "same call and outcome in a row: forced halt at this call"),
-    Parameter("guard.cycle_repeats", _LIMIT, 3, "OnError", "repetitions of a cycle of 2–4 calls: switch"),
-    Parameter("guard.same_read_limit", _LIMIT, 4, "OnError", "same read, search or exec since the last edit: switch"),
-    Parameter("guard.poll_bound", _LIMIT, 10, "OnError", "unchanged polls: switch at this one"),
+    Parameter("guard.repeat_switch", _REPEATS, 3, "OnError", "same call and outcome in a row: switch at this call"),
+    Parameter("guard.repeat_halt", _REPEATS, 5, "OnError", "same call and outcome in a row: forced halt at this call"),
+    Parameter("guard.cycle_repeats", _REPEATS, 3, "OnError", "repetitions of a cycle of 2–4 calls: switch"),
+    Parameter("guard.same_read_limit", _REPEATS, 4, "OnError", "same read, search or exec since the last edit: switch"),
+    Parameter("guard.poll_bound", _REPEATS, 10, "OnError", "unchanged polls: switch at this one"),
     Parameter("guard.no_progress_calls", _LIMIT, 40, "OnError", "calls without an edit, news or a check: advice"),
     Parameter("guard.unread_edit", one_of("advise", "deny", "allow"), "advise", "SyncGuard",
               "what an edit of a file that was never read gets"),

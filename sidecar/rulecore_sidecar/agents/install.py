@@ -76,13 +76,14 @@ def _install(root: Path, agent: str, dry_run: bool) -> Report:
     after = Installed(
         {**before.files, **{carrier.name: sha256(carrier.data) for carrier in ours}},
         (*before.kept, *chained),
-        (*before.folders, *_folders_to_make(root, ours)),
+        tuple(dict.fromkeys((*before.folders, *_folders_to_make(root, ours)))),
     )
     known = {**known, agent: after} if after.files else known
     texts = _Texts(root)
-    if not (root / manifest.FOLDER).exists():
+    if known and not (root / manifest.FOLDER).exists():
         texts.put(manifest.IGNORE_NAME, manifest.IGNORE_TEXT)
-    texts.put(manifest.NAME, manifest.dump(known))
+    if known:
+        texts.put(manifest.NAME, manifest.dump(known))
     for name in chained:
         texts.move(name.removesuffix(KEPT), name)
     for carrier in ours:
@@ -171,7 +172,7 @@ def _remove_folders(root: Path, folders: Iterable[str], manifest_gone: bool) -> 
         (root / manifest.IGNORE_NAME).unlink()
         own.rmdir()
     for name in sorted(folders, reverse=True):
-        folder = root / name
+        folder = place(root, name)
         if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
             folder.rmdir()
 

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
+from typing import IO, Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -26,7 +28,7 @@ Then an editor buffer through the language server, and the state that is left. T
 
 [bold]Example:[/] rulecore demo
 """
-_COLOURS = {"allow": "green", "advise": "yellow", "deny": "red", "stop": "bold red"}
+_COLOURS = {"allowed": "green", "advised": "yellow", "skipped": "red", "stopped": "bold red"}
 _WORDS = {"allow": "allowed", "advise": "advised", "deny": "skipped", "stop": "stopped"}
 _BUFFER = '''"""An unsaved buffer."""
 
@@ -41,15 +43,20 @@ class Everything:
 
 def demo() -> None:
     """See :data:`HELP`."""
-    console = Console()
+    console = Console(highlight=False)
     script = json.loads(files(__package__).joinpath("demo_session.json").read_text("utf-8"))
     with tempfile.TemporaryDirectory(prefix="rulecore-demo-") as folder:
         root = Path(folder).resolve()
         _sample(root, script["files"])
         with _served(root):
-            console.print(_session(root, script["steps"]))
+            console.rule("A recorded agent session, decided live", align="left")
+            for step in script["steps"]:
+                _show(console, root, step)
+            console.rule("What the guard knows now", align="left")
             console.print(_state(root))
-            console.print(_editor(root))
+            console.rule("An unsaved editor buffer in the language server", align="left")
+            for found in _diagnostics(root / "everything.py", _buffer()):
+                console.print(found, markup=False)
 
 
 def _sample(root: Path, contents: dict[str, str]) -> None:
@@ -69,40 +76,40 @@ def _served(root: Path) -> Iterator[None]:
             os.kill(pid, signal.SIGTERM)
 
 
-def _session(root: Path, steps: list[dict[str, Json]]) -> Table:
-    table = Table(title="A recorded session, decided live", title_justify="left", expand=True)
-    table.add_column("what happens", ratio=3)
-    table.add_column("call", ratio=2)
-    table.add_column("answer")
-    table.add_column("why", ratio=5)
-    for step in steps:
-        times = step.get("times", 1)
-        for n in range(times if isinstance(times, int) else 1):
-            said = str(step["say"]) + (f" ({n + 1})" if times != 1 else "")
-            table.add_row(said, *_step(root, step))
-    return table
+def _show(console: Console, root: Path, step: dict[str, Json]) -> None:
+    """One step: the guard's word, what happens, the call; below it why."""
+    times = step.get("times", 1)
+    for number in range(times if isinstance(times, int) else 1):
+        said = str(step["say"]) + (f" ({number + 1})" if times != 1 else "")
+        word, call_, why = _step(root, step)
+        line = Text(f"{word:>8}", style=_COLOURS.get(word, "dim"))
+        console.print(line.append(f"  {said:<46} ", style="default").append(call_, style="cyan"), soft_wrap=True)
+        if why:
+            console.print(Padding(Text(why, style="dim"), (0, 0, 0, 10)))
 
 
-def _step(root: Path, step: dict[str, Json]) -> tuple[str, Text, str]:
+def _step(root: Path, step: dict[str, Json]) -> tuple[str, str, str]:
+    """(the guard's word, the call, why) of one step."""
     if isinstance(step.get("person"), dict):
         _write(root, step["person"])
-        return "– a person –", Text(), ""
+        return "person", "", ""
     if step.get("clear"):
         call(root, "rulecore/halt/clear", {"all": True})
-        return "rulecore halt clear --all", Text(), ""
-    event: dict[str, Json] = {
-        "agent": "demo", "session": "demo", "cwd": str(root), "tool": step["tool"], "params": step["params"], "ops": step["ops"],
-    }  # fmt: skip
-    before = _ask(root, "rulecore/guard/pre", event)
-    if before["action"] in ("deny", "stop"):
-        return _spell(step), _badge(before["action"]), str(before["message"])
-    if isinstance(step.get("does"), dict):
-        _write(root, step["does"])
-    result: Json = step.get("result") or {"text": "ok"}
-    came: JsonObject = {"result": result, "error": step.get("error"), "exit_code": step.get("exit_code")}
-    after = _ask(root, "rulecore/guard/post", {**event, **came})
-    stronger = after if after["action"] in ("advise", "stop") else before
-    return _spell(step), _badge(stronger["action"]), str(stronger["message"])
+        return "person", "rulecore halt clear --all", ""
+    shared: JsonObject = {"agent": "demo", "session": "demo", "cwd": str(root)}
+    event: JsonObject = {**shared, **{name: step[name] for name in ("tool", "params", "ops")}}
+    answer = _ask(root, "rulecore/guard/pre", event)
+    if answer["action"] not in ("deny", "stop"):
+        if isinstance(step.get("does"), dict):
+            _write(root, step["does"])
+        came = {
+            "result": step.get("result") or {"text": "ok"},
+            "error": step.get("error"),
+            "exit_code": step.get("exit_code"),
+        }
+        after = _ask(root, "rulecore/guard/post", {**event, **came})
+        answer = after if after["action"] in ("advise", "stop") else answer
+    return _WORDS[str(answer["action"])], _spell(step), str(answer["message"])
 
 
 def _ask(root: Path, method: str, event: JsonObject) -> dict[str, Json]:
@@ -126,12 +133,8 @@ def _spell(step: dict[str, Json]) -> str:
     return f"{op['kind']} {op.get('path') or op.get('command')}{lines}"
 
 
-def _badge(action: Json) -> Text:
-    return Text(_WORDS[str(action)], style=_COLOURS[str(action)])
-
-
 def _state(root: Path) -> Table:
-    table = Table(title="What the guard knows now", title_justify="left", show_header=False)
+    table = Table(show_header=False, box=None)
     state = _ask(root, "rulecore/state/get", {"agent": "demo", "session": "demo"})
     validity = _ask(root, "rulecore/state/validity", {})
     metrics = _ask(root, "rulecore/metrics", {})
@@ -142,50 +145,39 @@ def _state(root: Path) -> Table:
     return table
 
 
-def _editor(root: Path) -> Table:
-    """Open a buffer in ``rulecore lsp``, which finds the guard running and follows it."""
-    methods = "\n\n".join(f"    def method_{n}(self):\n        return {n}" for n in range(41))
-    path = root / "everything.py"
-    diagnostics = _diagnostics(path, _BUFFER.format(methods=methods))
-    table = Table(title="An unsaved editor buffer in the language server", title_justify="left", expand=True)
-    for column in ("line", "rule", "message"):
-        table.add_column(column, ratio=5 if column == "message" else None)
-    for found in diagnostics:
-        table.add_row(str(found["range"]["start"]["line"] + 1), str(found["code"]), found["message"])
-    return table
+def _buffer() -> str:
+    methods = "\n\n".join(f"    def method_{number}(self):\n        return {number}" for number in range(41))
+    return _BUFFER.format(methods=methods)
 
 
-def _diagnostics(path: Path, text: str) -> list[dict[str, "object | dict"]]:  # type: ignore[type-arg]
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-m", "rulecore_sidecar", "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    uri = path.as_uri()
-    document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
-    start = {"processId": os.getpid(), "rootUri": path.parent.as_uri(), "capabilities": {}}
-    messages = [
-        {"id": 1, "method": "initialize", "params": start},
-        {"method": "initialized", "params": {}},
-        {"method": "textDocument/didOpen", "params": {"textDocument": document}},
-    ]
-    assert process.stdin is not None
-    for message in messages:
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-    process.stdin.flush()
-    try:
-        return next(
-            m["params"]["diagnostics"]
-            for m in _messages(process)
-            if m.get("method") == "textDocument/publishDiagnostics"
-        )
-    finally:
-        process.stdin.close()
-        process.wait(10)
+def _diagnostics(path: Path, text: str) -> Iterator[str]:
+    """Open ``text`` as an unsaved buffer in ``rulecore lsp``, which finds the guard running and follows it."""
+    command = [sys.executable, "-I", "-m", "rulecore_sidecar", "lsp"]
+    document: JsonObject = {"uri": path.as_uri(), "languageId": "python", "version": 1, "text": text}
+    start: JsonObject = {"processId": os.getpid(), "rootUri": path.parent.as_uri(), "capabilities": {}}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        _send(process.stdin, {"id": 1, "method": "initialize", "params": start})
+        _send(process.stdin, {"method": "initialized", "params": {}})
+        _send(process.stdin, {"method": "textDocument/didOpen", "params": {"textDocument": document}})
+        for message in _messages(process.stdout):
+            if message.get("method") == "textDocument/publishDiagnostics":
+                for found in message["params"]["diagnostics"]:
+                    line = found["range"]["start"]["line"] + 1
+                    yield f"{path.name}:{line}  {found['code']}  {found['message']}"
+                break
+        _send(process.stdin, {"id": 2, "method": "shutdown"})
+        _send(process.stdin, {"method": "exit"})
 
 
-def _messages(process: "subprocess.Popen[bytes]") -> Iterator[dict[str, Json]]:
-    assert process.stdout is not None
-    while header := process.stdout.readline():
+def _send(stream: IO[bytes], message: JsonObject) -> None:
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    stream.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    stream.flush()
+
+
+def _messages(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
+    while header := stream.readline():
         length = int(header.split(b":")[1])
-        process.stdout.readline()
-        yield json.loads(process.stdout.read(length))
+        stream.readline()
+        yield json.loads(stream.read(length))

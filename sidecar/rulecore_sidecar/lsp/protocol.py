@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import cattrs
 from lsprotocol import types
-from pygls.protocol import JsonRPCNotification, LanguageServerProtocol
+from pygls.protocol import JsonRPCNotification, LanguageServerProtocol, default_converter
 
 from rulecore_kernel.values import Json
 from rulecore_sidecar.rpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
@@ -222,6 +222,19 @@ class EditorProtocol(LanguageServerProtocol):
         if error is not None and error.code == INTERNAL_ERROR:
             error = types.ResponseError(INTERNAL_ERROR, _INTERNAL_TEXT)
         super()._send_response(msg_id, result, error)
+
+
+def make_converter() -> cattrs.Converter:
+    """pygls' converter, except that null, an object or an array is no text: it would become ``"None"`` and the like."""
+    converter = default_converter()
+    converter.register_structure_hook(str, _text)
+    return converter
+
+
+def _text(value: Json, _: type[str]) -> str:
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise TypeError("no text")
 
 
 def explain(error: Exception) -> str:

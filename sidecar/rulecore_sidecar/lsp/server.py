@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import default_converter
 
 from rulecore_kernel.analysis import MAX_BYTES, Config, language_of
 from rulecore_kernel.analysis.languages import LANGUAGES
@@ -25,7 +24,7 @@ from .documents import Document, EditorWorkspace
 from .findings import to_diagnostics
 from .parent import is_alive, parent_death
 from .positions import to_bytes
-from .protocol import EditorProtocol
+from .protocol import EditorProtocol, make_converter
 from .services import EditorSink, MakeServices
 from .uris import scheme_of, to_path
 from .worker import AnalysisError, AnalysisProcess, Job
@@ -56,7 +55,7 @@ class EditorServer(LanguageServer):
             __version__,
             types.TextDocumentSyncKind.Incremental,
             protocol_cls=EditorProtocol,
-            converter_factory=default_converter,
+            converter_factory=make_converter,
         )
         self.end = end
         self.editor = f"editor#{os.getpid()}"

@@ -13,6 +13,7 @@ Source: spec sidecar.md §2.
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import NamedTuple
 
@@ -36,11 +37,11 @@ EDITOR = "editor"
 class Scope(NamedTuple):
     """What a refresh has to look at."""
 
-    full: bool = False
-    known: tuple[str, ...] = ()
+    full: bool
+    known: tuple[str, ...]
     """Keys in the cache."""
-    under: tuple[str, ...] = ()
-    """Paths to be listed first: new files, or folders."""
+    under: tuple[str, ...]
+    """Paths to be listed, with what lies below them: new files, or folders. All, in a full one."""
 
 
 class Sweep(NamedTuple):
@@ -211,43 +212,53 @@ class FileTruth:
         return True
 
     def take_scope(self) -> Scope:
-        """What events have marked since the last call; the caller now owes an :meth:`apply`."""
-        scope = Scope(full=True)
-        if not self.needs_sweep:
+        """What was marked since the last call. The caller owes a :meth:`look_again` at all of it.
+
+        An event loop answers in between by doing by itself what :meth:`refresh` does: ``list_files`` in a thread,
+        ``look_again(scope.known)``, then ``look_again(new_paths(listing))``, with a pause after each batch.
+        """
+        if self.needs_sweep:
+            scope = Scope(True, tuple(self._disk.entries), ())
+        else:
             below = {key for key in self._disk.entries if self._is_below_unlisted(key)}
-            scope = Scope(False, tuple(sorted(self._touched | below)), tuple(sorted(self._unlisted.values())))
+            scope = Scope(False, tuple(self._touched | below), tuple(self._unlisted.values()))
         self._touched.clear()
         self._unlisted.clear()
         self.needs_sweep = False
         return scope
 
-    def apply(self, scope: Scope, listing: Listing) -> Iterator[tuple[str, ...]]:
-        """Look at everything in ``scope`` and ``listing`` (of its ``under``), in batches of 50 files.
+    def look_again(self, paths: Iterable[str]) -> Iterator[tuple[str, ...]]:
+        """Look at ``paths``, BATCH_FILES at a time, and yield the keys whose content changed, batch by batch.
 
-        Yields the keys that changed, batch by batch, so that an event loop can answer in between. If it is not run to
-        its end, a sweep is due.
+        If it is not run to its end, a sweep is due.
         """
-        known = tuple(self._disk.entries) if scope.full else scope.known
-        for path in listing.paths:
-            self.paths.learn_spelling(path)
-        work = dict.fromkeys([*listing.paths, *known])
+        rest = iter(paths)
         complete = False
         try:
-            paths = iter(work)
-            while batch := tuple(islice(paths, BATCH_FILES)):
+            while batch := tuple(islice(rest, BATCH_FILES)):
                 yield self._look_at(batch)
             complete = True
         finally:
             self.needs_sweep |= not complete
 
+    def new_paths(self, listing: Listing) -> list[str]:
+        """The listed files that are not in the cache."""
+        for path in listing.paths:
+            self.paths.learn_spelling(path)
+        cached = self._disk.entries
+        return [path for path in listing.paths if path not in cached]
+
     def refresh(self) -> Sweep:
         """Take in what events have marked. Blocks for the listing (git) and for reading what changed."""
         scope = self.take_scope()
         listing = Listing((), "none")
-        if scope.full or scope.under:
-            listing = list_files(self.root, scope.under)
-        changed = tuple(key for batch in self.apply(scope, listing) for key in batch)
-        return Sweep(changed, self.generation, len(self._disk.entries), listing.cut, listing.root_missing)
+        with ThreadPoolExecutor(1) as thread:
+            listed = thread.submit(list_files, self.root, scope.under) if scope.full or scope.under else None
+            changed = [key for batch in self.look_again(scope.known) for key in batch]
+            if listed is not None:
+                listing = listed.result()
+        changed += [key for batch in self.look_again(self.new_paths(listing)) for key in batch]
+        return Sweep(tuple(changed), self.generation, len(self._disk.entries), listing.cut, listing.root_missing)
 
     def sweep(self) -> Sweep:
         """Look at every known and every listed file; without writers the cache then equals a fresh scan."""

@@ -13,7 +13,6 @@ root; a tree that mixes both kinds is treated as the root is. Two names that dif
 # ruff: noqa: PTH115, PTH118, PTH119, PTH120
 
 import os
-import re
 import stat
 import sys
 import unicodedata
@@ -24,8 +23,6 @@ PROBED_NAMES = 200
 """Names of the root folder that the case probe looks through for one with letters."""
 SPELLINGS_KEPT = 100_000
 _WINDOWS = os.name == "nt"
-_NOT_PLAIN = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")
-"""An empty, ``.`` or ``..`` component."""
 
 
 class Place(NamedTuple):
@@ -95,7 +92,7 @@ class Paths:
             return None
         if not _WINDOWS:
             rel = path.removeprefix(self._prefix)
-            if not _NOT_PLAIN.search(rel) and self._parents_are_real(rel, checked):
+            if _is_plain(rel) and self._parents_are_real(rel, checked):
                 return rel
         full = os.path.join(self.root, path)
         head, tail = os.path.split(full.rstrip("/\\" if _WINDOWS else "/"))
@@ -127,6 +124,12 @@ class Paths:
                 upto = rel.index("/", upto) + 1
         except OSError:
             return True  # what is not there cannot lead out; the look at the file itself says what is wrong
+
+
+def _is_plain(rel: str) -> bool:
+    """No component is empty, ``.`` or ``..``."""
+    framed = f"/{rel}/"
+    return "//" not in framed and "/./" not in framed and "/../" not in framed
 
 
 def _fold(rel: str) -> str:

@@ -25,14 +25,19 @@ class Call:
 
 @dataclass(frozen=True)
 class Turn:
-    """One assistant message: tool calls, or text. ``before`` runs before it is sent (an external write, a kill)."""
+    """One assistant message: tool calls, or text.
+
+    ``before`` runs before it is sent (an external write, a kill); ``tokens`` is the size of the request that the model
+    reports, None for an estimate.
+    """
 
     calls: tuple[Call, ...] = ()
     text: str = ""
-    before: Callable[[], None] | None = None
+    before: Callable[[], object] | None = None
+    tokens: int | None = None
 
 
-def call(tool: str, arguments: object, *, before: Callable[[], None] | None = None) -> Turn:
+def call(tool: str, arguments: object, *, before: Callable[[], object] | None = None) -> Turn:
     """A turn with one tool call."""
     return Turn((Call(tool, arguments),), before=before)
 
@@ -108,7 +113,7 @@ def _chunks(number: int, turn: Turn, size: int) -> Iterator[Json]:
         yield _chunk(
             {"tool_calls": [{"index": index, "id": f"call_{number}_{index}", "type": "function", "function": function}]}
         )
-    tokens = size // 4
+    tokens = size // 4 if turn.tokens is None else turn.tokens
     usage = {"prompt_tokens": tokens, "completion_tokens": 10, "total_tokens": tokens + 10}
     yield _chunk({}, finish="tool_calls" if turn.calls else "stop") | {"usage": usage}
 

@@ -9,7 +9,24 @@ from rulecore_sidecar.lsp.documents import Document, EditorWorkspace, split_line
 
 UTF8, UTF16, UTF32 = types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf16, types.PositionEncodingKind.Utf32
 UNITS = {UTF8: lambda c: len(c.encode()), UTF16: lambda c: 1 + (ord(c) > 0xFFFF), UTF32: lambda c: 1}
-EXOTIC = ["\r", "\n", "\r\n", "\f", "\v", "\x1c", "\x85", "\u2028", "\u2029", "a", "é", "汉", "😀", "\t", "\0", "\ufeff"]
+EXOTIC = [
+    "\r",
+    "\n",
+    "\r\n",
+    "\f",
+    "\v",
+    "\x1c",
+    "\x85",
+    "\u2028",
+    "\u2029",
+    "a",
+    "é",
+    "汉",
+    "😀",
+    "\t",
+    "\0",
+    "\ufeff",
+]
 TEXTS = st.lists(st.sampled_from(EXOTIC), max_size=12).map("".join)
 PLACES = st.tuples(st.integers(0, 12), st.one_of(st.integers(0, 14), st.just(2**31 - 1)))
 EDITS = st.one_of(st.tuples(PLACES, PLACES, TEXTS), TEXTS)
@@ -37,9 +54,7 @@ def document(text: str, encoding: types.PositionEncodingKind = UTF16) -> Documen
     return Document(URI, text, 1, "python", PositionCodec(encoding))
 
 
-def change(
-    start: tuple[int, int], end: tuple[int, int], text: str
-) -> types.TextDocumentContentChangePartial:
+def change(start: tuple[int, int], end: tuple[int, int], text: str) -> types.TextDocumentContentChangePartial:
     return types.TextDocumentContentChangePartial(types.Range(types.Position(*start), types.Position(*end)), text)
 
 

@@ -102,11 +102,25 @@ def test_an_empty_body_is_a_body() -> None:
 
 
 PIECES = st.sampled_from(
-    [frame(BODY), frame(b"x" * 200), frame(b""), b"junk\r\n\r\n", b"\r\n", b"Content-Length: x\n\n", b"\n", b"\r", b"{}", b"x" * HEADER_LIMIT]
+    [
+        frame(BODY),
+        frame(b"x" * 200),
+        frame(b""),
+        b"junk\r\n\r\n",
+        b"\r\n",
+        b"Content-Length: x\n\n",
+        b"\n",
+        b"\r",
+        b"{}",
+        b"x" * HEADER_LIMIT,
+    ]
 )
 
 
-@given(st.lists(PIECES, max_size=8).map(b"".join), st.lists(st.integers(1, 60) | st.integers(1, 20_000), max_size=40).map(tuple))
+@given(
+    st.lists(PIECES, max_size=8).map(b"".join),
+    st.lists(st.integers(1, 60) | st.integers(1, 20_000), max_size=40).map(tuple),
+)
 def test_any_split_gives_the_same_frames(data: bytes, sizes: tuple[int, ...]) -> None:
     assert frames(data, sizes=sizes) == frames(data)
 

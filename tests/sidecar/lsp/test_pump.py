@@ -87,7 +87,12 @@ def test_every_request_of_a_batch_is_answered() -> None:
         {"jsonrpc": "2.0", "id": 1, "result": None},
         {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "m"}},
         {"jsonrpc": "2.0", "id": None, "error": {"code": 1, "message": "m"}},
-        {"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"jsonrpc": "2.0", "id": 2, "method": "n", "x": [{"jsonrpc": 1}]}},
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "m",
+            "params": {"jsonrpc": "2.0", "id": 2, "method": "n", "x": [{"jsonrpc": 1}]},
+        },
     ],
 )
 def test_messages_are_passed_on_as_they_are(message: dict[str, Json]) -> None:

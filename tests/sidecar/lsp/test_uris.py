@@ -42,7 +42,9 @@ def test_paths(uri: str, posix: str | None, windows: str | None) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names of POSIX")
-@given(st.binary(min_size=1, max_size=20).filter(lambda name: not set(name) & set(b"\0/") and name not in (b".", b"..")))
+@given(
+    st.binary(min_size=1, max_size=20).filter(lambda name: not set(name) & set(b"\0/") and name not in (b".", b".."))
+)
 def test_every_name_survives(name: bytes) -> None:
     path = Path("/w") / os.fsdecode(name)
     assert to_path(path.as_uri()) == path

@@ -93,23 +93,26 @@ class Served:
 
     def __init__(self, root: Path, runtime: Path) -> None:
         self.root = root
+        self.runtime = runtime
         self.environment = {**os.environ, "XDG_RUNTIME_DIR": str(runtime)}
         self.process: subprocess.Popen[bytes] | None = None
         self.endpoint = self.start()
 
     def start(self) -> Path:
-        command = [sys.executable, "-I", "-m", "rulecore_sidecar"]
-        self.process = subprocess.Popen(
-            [*command, "serve", "--root", str(self.root)], env=self.environment, stderr=subprocess.PIPE
-        )
-        found = subprocess.run(
-            [*command, "sockname", "--root", str(self.root)],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return Path(found.stdout.strip())
+        """Start a process and wait until it, and no other, answers."""
+        command = [sys.executable, "-I", "-m", "rulecore_sidecar", "serve", "--root", str(self.root)]
+        self.process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE)
+        found: list[Path] = []
+
+        def answers() -> bool:
+            found[:] = (self.runtime / "rulecore").glob("*.sock")
+            try:
+                return bool(found) and Line(found[0]).ask("rulecore/ping")["pid"] == self.process.pid
+            except OSError:
+                return False
+
+        wait_for(answers)
+        return found[0]
 
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
         assert self.process is not None

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from sidecar.service.live import Agent, Line
+from sidecar.service.live import Agent, Line, wait_for
 
 
 def test_a_read_is_not_served_twice_but_on_insistence(sidecar):
@@ -52,7 +52,7 @@ def test_a_stale_edit_names_the_lines_and_is_welcome_after_reading_them(sidecar)
     agent.read("a.py")
     path.write_text(path.read_text().replace("line 40\n", "LINE 40\n"))
     refused = agent.edit("a.py")
-    assert refused["action"] == "deny" and "lines 40" in refused["message"]
+    assert refused["action"] == "deny" and "line 40)" in refused["message"]
     assert path.read_text().startswith("line 1\n")
     assert agent.read("a.py", 1, 30)["action"] == "allow"
     assert agent.edit("a.py")["action"] == "deny"
@@ -84,6 +84,7 @@ def test_who_changed_it_unsaved_text_in_the_editor(sidecar):
     refused = agent.edit("b.py")
     assert refused["action"] == "deny" and "unsaved" in refused["message"]
     editor.close()
+    wait_for(lambda: agent.line.ask("rulecore/ping")["open_buffers"] == 0)
     assert agent.edit("b.py")["action"] == "allow", "the editor is gone and with it the unsaved text"
 
 

@@ -89,7 +89,8 @@ def post(
         decision = _spoken(judged.finding)
         scalars = _decayed(scalars, decision, policy.literal.switch_decay_rounds)
     if decision.outcome == loops.HALT and policy.loop_mode == ENFORCE and not scalars.force_halt:
-        scalars = scalars._replace(force_halt=True, halt_reason=decision.message, halt_stops=0, halted_rounds=0)
+        reason = judged.finding.message if judged.finding is not None else decision.message
+        scalars = scalars._replace(force_halt=True, halt_reason=reason, halt_stops=0, halted_rounds=0)
     return _verdict(scalars, decision, policy.loop_mode, writes, always=True)
 
 
@@ -140,7 +141,7 @@ def _halted(session: Session, call: Call, policy: Policy) -> Verdict | None:
         return Verdict(Decision())
     action = Action.STOP if scalars.halt_stops == 0 else Action.DENY
     text = brief(
-        f"{RULE_HALT}: halted: {scalars.halt_reason} Reading and asking still work. "
+        f"{RULE_HALT}: halted by {scalars.halt_reason} Reading and asking still work. "
         "A person goes on with: rulecore halt clear"
     )
     counted = scalars._replace(halt_stops=scalars.halt_stops + 1)
@@ -159,9 +160,13 @@ def _still_halted(scalars: Scalars, result: Result, notify_rounds: int) -> tuple
 def _spoken(finding: loops.Finding | None) -> Decision:
     if finding is None:
         return Decision(outcome=loops.CONTINUE)
-    action = Action.STOP if finding.outcome == loops.HALT else Action.ADVISE
+    halted = finding.outcome == loops.HALT
+    action = Action.STOP if halted else Action.ADVISE
+    message = brief(
+        f"{finding.message} Stopped; a person goes on with: rulecore halt clear" if halted else finding.message
+    )
     evidence: JsonObject = {"branch": finding.branch, "count": finding.times}
-    return Decision(action, f"{loops.RULE}.{finding.branch}", brief(finding.message), finding.outcome, evidence)
+    return Decision(action, f"{loops.RULE}.{finding.branch}", message, finding.outcome, evidence)
 
 
 def _decayed(scalars: Scalars, decision: Decision, decay_rounds: int) -> Scalars:

@@ -57,8 +57,7 @@ def _stale(path: str, seen: SeenRecord, fact: FileFact) -> Decision:
     where = _spell(fact.changed)
     message = brief(
         f"{RULE_STALE}: {path} was changed by {who} after you last read it"
-        f"{f' (lines {where})' if where else ''}. The edit was not made. "
-        f"Read {f'lines {where}' if where else 'it'} again, then edit."
+        f"{f' ({where})' if where else ''}. The edit was not made. Read {where or 'it'} again, then edit."
     )
     evidence: JsonObject = {"path": path, "seen": seen.hash, "now": fact.hash, "who": who, "lines": where}
     return Decision(Action.DENY, RULE_STALE, message, evidence=evidence)
@@ -74,11 +73,12 @@ def _unread(path: str, strength: Action) -> Decision | None:
 def _spell(ranges: tuple[Range, ...] | None) -> str:
     if not ranges:
         return ""
-    spelled = [f"{r.start}" if r.end == r.start else f"{r.start}-{r.end or 'end'}" for r in ranges]
-    if len(spelled) <= _SHOWN_RANGES:
-        return ", ".join(spelled)
-    last = ranges[-1].end or "end"
-    return ", ".join([*spelled[: _SHOWN_RANGES - 1], f"{ranges[_SHOWN_RANGES - 1].start}-{last}"])
+    shown = ranges
+    if len(ranges) > _SHOWN_RANGES:
+        shown = (*ranges[: _SHOWN_RANGES - 1], Range(ranges[_SHOWN_RANGES - 1].start, ranges[-1].end))
+    spelled = [f"{r.start}" if r.end == r.start else f"{r.start}-{r.end or 'end'}" for r in shown]
+    noun = "line" if len(spelled) == 1 and "-" not in spelled[0] else "lines"
+    return f"{noun} {', '.join(spelled)}"
 
 
 def learn(

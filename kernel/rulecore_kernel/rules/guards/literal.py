@@ -28,8 +28,8 @@ def decide(
 ) -> tuple[Scalars, Decision, list[Write]]:
     """Ask OnError about the call that just ended.
 
-    Arguments: ``ran`` is False for a call that the guard denied, which the executor does not count. Returns the scalars,
-    the decision and the writes of the counters.
+    Arguments: ``ran`` is False for a call that the guard denied, which the executor does not count. Returns the
+    scalars, the decision and the writes of the counters.
     """
     keys = {"empty_tool": _TOOL + call.tool, "empty_call": _CALL + call.key, "calls": _CALLED + call.key}
     before = Counters(

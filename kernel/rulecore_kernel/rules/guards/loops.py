@@ -302,7 +302,7 @@ def _repeats(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
         return None
     what = "failed the same way" if branch == "b" else "gave the same result"
     if count >= policy.repeat_halt:
-        text = f"{RULE}.{branch}: {call.tool} {what} {count} times and nothing changed. Stopped; a person clears it."
+        text = f"{RULE}.{branch}: {call.tool} {what} {count} times and nothing relevant changed."
         return Finding(branch, HALT, text, (call.key,), count)
     text = (
         f"{RULE}.{branch}: {call.tool} {what} {count} times with nothing relevant changed between. "
@@ -323,7 +323,7 @@ def _cycles(scalars: Scalars, policy: Policy) -> Finding | None:
     for period in _CYCLE_PERIODS:
         needed = period * policy.cycle_repeats
         window = scalars.window[-needed:]
-        if len(window) < needed or len(set(window[:period])) == 1:
+        if len(window) < needed or window[-1] != window[-1 - period] or len(set(window[:period])) == 1:
             continue
         if all(pair == window[i % period] for i, pair in enumerate(window)):
             text = (

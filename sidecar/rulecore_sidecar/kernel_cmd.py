@@ -1,0 +1,91 @@
+"""``rulecore kernel eval | list | explain``: the rule library on the command line. Source: spec kernel.md section 1.
+
+Exit codes: 0 ok; 2 an unknown rule, phase or scope, or the reader of ``eval``'s answers went away.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from rulecore_kernel.rules.activity import FOCUS, is_active
+from rulecore_kernel.rules.model import Arg, Rule, Scope
+from rulecore_kernel.rules.registry import BY_NAME, RULES
+from rulecore_kernel.state.names import hint
+from rulecore_sidecar.docgen import rule_page
+from rulecore_sidecar.kernel_eval import eval_lines
+
+app = typer.Typer(help="Ask the rule library.", no_args_is_help=True)
+
+_COLUMNS = ("name", "kind", "category", "layer", "scope", "provides")
+
+
+@app.command("eval")
+def eval_command() -> None:
+    """Answer requests: JSON Lines on standard input, one answer a line on standard output; blank lines are skipped.
+
+    A request is {"rule": NAME, "args": {…}, "state": {…}, "config": {…}}.
+    """
+    code = eval_lines(sys.stdin.buffer, sys.stdout.buffer)
+    if code:  # nobody reads any more: what is still buffered must not raise when the interpreter ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise typer.Exit(code)
+
+
+@app.command("list")
+def list_command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with arguments, state and parameters.")] = False,
+    phase: Annotated[str | None, typer.Option(help=f"Only rules active in this phase: {', '.join(FOCUS)}.")] = None,
+    scope: Annotated[str | None, typer.Option(help=f"Only rules active in this scope: {', '.join(Scope)}.")] = None,
+) -> None:
+    """List the rules."""
+    _known("phase", phase, FOCUS)
+    _known("scope", scope, Scope)
+    rules = [rule for rule in RULES if is_active(rule, phase, scope)]
+    if as_json:
+        typer.echo(json.dumps([_row(rule) for rule in rules], ensure_ascii=False, indent=2))
+        return
+    rows = [_COLUMNS, *(tuple(str(getattr(rule, column)) for column in _COLUMNS) for rule in rules)]
+    widths = [max(len(row[index]) for row in rows) for index in range(len(_COLUMNS))]
+    for row in rows:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@app.command("explain")
+def explain_command(
+    rule: Annotated[str, typer.Argument(help="A rule's name, as `rulecore kernel list` shows it.")],
+) -> None:
+    """Explain a rule: what it decides, why, its arguments, its table and an example."""
+    _known("rule", rule, BY_NAME)
+    typer.echo(rule_page(BY_NAME[rule]), nl=False)
+
+
+def _known(what: str, given: str | None, known: Iterable[str]) -> None:
+    names = list(known)
+    if given is not None and given not in names:
+        typer.echo(
+            f"rulecore kernel: no {what} is called {given}{hint(given, names)}; known: {', '.join(names)}", err=True
+        )
+        raise typer.Exit(2)
+
+
+def _row(rule: Rule) -> dict[str, object]:
+    return {
+        **{column: str(getattr(rule, column)) for column in _COLUMNS},
+        "args": [_argument(arg) for arg in rule.args],
+        "state": list(rule.state),
+        "parameters": list(rule.parameters),
+    }
+
+
+def _argument(arg: Arg) -> dict[str, object]:
+    return {
+        "name": arg.name,
+        "allowed": arg.domain.describe(),
+        "required": arg.required,
+        "nullable": arg.domain.nullable,
+        "meaning": arg.meaning,
+    }
