@@ -30,7 +30,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     trouble to standard error. Returns 0 for no error among the findings, 1 for some, 2 when nothing could be checked.
     """
     options = _options(argv)
-    if options.files and not any(".aiwork" in name.casefold() for name in options.files):
+    if not _concerned(options):
         return CLEAN
     import sys
 
@@ -73,6 +73,19 @@ def check(root: "str | None") -> "tuple[Finding, ...]":
     return check_names(listing, project_day(repository.top, settings)) if listing.now else ()
 
 
+def _concerned(options: "Namespace") -> bool:
+    """Whether there is anything to check: by the names that changed, or, as a hook without names, by the index."""
+    if options.files:
+        return any(".aiwork" in name.casefold() for name in options.files)
+    if not options.hook:
+        return True
+    import os
+
+    from rulecore_hooks.gitdata import memory_is_staged
+
+    return "PRE_COMMIT_REMOTE_NAME" in os.environ or memory_is_staged()
+
+
 def _options(argv: "Sequence[str] | None") -> "Namespace":
     from argparse import ArgumentParser
 
@@ -82,6 +95,7 @@ def _options(argv: "Sequence[str] | None") -> "Namespace":
         epilog="Exit codes: 0 no errors, 1 errors found, 2 could not check or bad usage, 3 internal error.",
     )
     parser.add_argument("--root", metavar="DIR", help="the work tree to check, instead of the current one")
+    parser.add_argument("--hook", action="store_true", help="run as a git hook: check when the commit changes .aiWork")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument(

@@ -36,7 +36,11 @@ def run_hook(name: str, main: "Callable[[], int]") -> int:
 
 
 def isolate() -> None:
-    """Take the current folder, where Python put it first, and the PYTHONPATH entries off `sys.path`."""
+    """Take the current folder, where Python put it first, and the PYTHONPATH entries off `sys.path`.
+
+    Windows would also look for git.exe in the current folder first.
+    """
+    os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"
     here = os.path.realpath(os.curdir)
     named = {os.path.realpath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry}
     if sys.path and os.path.realpath(sys.path[0]) == here:

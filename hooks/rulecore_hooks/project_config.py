@@ -25,10 +25,10 @@ _FRONT_MATTER = re.compile(r"\ufeff?(\s*)---[ \t]*(?:\r?\n|\Z)", re.ASCII)
 _END = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
 _PLAIN_SCALARS = (
-    ("null", r"~|null|Null|NULL|", "~nN\0"),
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})", "-+0123456789"),
-    ("float", r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+)", "-+.0123456789"),
+    ("null", r"~|null|Null|NULL|", ("~", "n", "N", "")),
+    ("bool", r"true|True|TRUE|false|False|FALSE", tuple("tTfF")),
+    ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})", tuple("-+0123456789")),
+    ("float", r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+)", tuple("-+.0123456789")),
 )
 """Which plain scalars are more than text: type, form, first characters."""
 
@@ -112,7 +112,7 @@ def _load(text: str) -> tuple[Json, _Problem | None]:
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         column = error.position - before.rfind("\n")
-        return None, (before.count("\n") + 1, column, f"the character U+{ord(str(error.character)):04X} is not allowed")
+        return None, (before.count("\n") + 1, column, f"the character U+{error.character:04X} is not allowed")
     except (ValueError, RecursionError) as error:
         return None, (1, 1, f"could not be read: {error}")
 

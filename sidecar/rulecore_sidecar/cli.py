@@ -5,11 +5,7 @@ Source: spec architecture.md, sidecar.md section 1.
 """
 
 import sys
-import tempfile
-import time
-import traceback
 from collections.abc import Sequence
-from pathlib import Path
 
 import typer
 
@@ -17,6 +13,8 @@ from rulecore_sidecar import __version__
 from rulecore_sidecar.agents.cli import app as agent_app
 from rulecore_sidecar.commands import demo, halt, live, replay
 from rulecore_sidecar.kernel_cmd import app as kernel_app
+
+_SIDECAR_EXTRA = ("lsprotocol", "pygls", "watchfiles")
 
 app = typer.Typer(
     name="rulecore",
@@ -49,29 +47,14 @@ def _root(
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run the command line; returns the exit code. An unexpected error leaves one line and a log file."""
+    """Run the command line; returns the exit code."""
     try:
         app(list(argv), standalone_mode=True)
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
     except ModuleNotFoundError as error:
-        if error.name not in ("pygls", "lsprotocol", "watchfiles"):
-            return _internal()
-        print(
-            f"rulecore: this command needs the extra 'sidecar': pip install 'rulecore[sidecar]' ({error})",
-            file=sys.stderr,
-        )
+        if error.name not in _SIDECAR_EXTRA:
+            raise
+        print(f"rulecore: this command needs an extra: pip install 'rulecore[sidecar]' ({error})", file=sys.stderr)
         return 2
-    except Exception:
-        return _internal()
     return 0
-
-
-def _internal() -> int:
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    with tempfile.NamedTemporaryFile(
-        "w", prefix=f"rulecore-{stamp}-", suffix=".log", delete=False, encoding="utf-8"
-    ) as log:
-        log.write(f"rulecore {__version__}, Python {sys.version}\n{traceback.format_exc()}")
-    print(f"rulecore: internal error; details are in {Path(log.name)}", file=sys.stderr)
-    return 3

@@ -23,8 +23,10 @@ def call(root: Path, method: str, params: JsonObject, timeout: float = 5.0) -> J
     Arguments: ``timeout`` in seconds. Returns the result. Raises :class:`EndpointError` when nobody answers in time and
     :class:`Refused` when the answer is an error.
     """
-    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    with connect(root, timeout) as connection:
+    link = connect(root, timeout)
+    secret = {} if link.token is None else {"token": link.token}
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, **secret}}
+    with link.socket as connection:
         try:
             connection.sendall(json.dumps(request, ensure_ascii=False).encode() + b"\n")
             with connection.makefile("rb") as stream:
@@ -43,7 +45,7 @@ def call(root: Path, method: str, params: JsonObject, timeout: float = 5.0) -> J
 def is_served(root: Path) -> bool:
     """True when a sidecar answers for ``root``."""
     try:
-        connect(root, 1.0).close()
+        connect(root, 1.0).socket.close()
     except EndpointError:
         return False
     return True

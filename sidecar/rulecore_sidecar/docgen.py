@@ -68,7 +68,7 @@ def rule_page(rule: Rule) -> str:
     if rule.state:
         parts.append("## State\n\n" + ", ".join(f"`{name}`" for name in rule.state) + " ([variables](state.md))")
     if rule.parameters:
-        settings = [(f"`{key}`", _cell(BY_KEY[key].default), BY_KEY[key].meaning) for key in rule.parameters]
+        settings = [(f"`{key}`", _cell(BY_KEY[key].default), BY_KEY[key].meaning) for key in rule.parameters.values()]
         parts.append("## Parameters\n\n" + _grid(("parameter", "default", "meaning"), settings))
     parts.append(f"## Table\n\n{text['Table']}" + (f"\n\n{_rows(rule.table)}" if rule.table else ""))
     parts.append(f"## Example\n\n```json\n{text['Example']}\n```")
@@ -108,10 +108,10 @@ def _parameters_page() -> str:
     ]
     return (
         "# Parameters\n\n"
-        "Where a value comes from, strongest first: runtime, `project.md`, environment, default. `project.md` is looked "
-        "for at the workspace's root and in `.clinerules/`; its YAML front matter holds the keys, dotted or nested. The "
-        "environment variable of a key is `RULECORE_` and the key in capitals with `_` for `.`. A value of the wrong "
-        "type or out of range falls back to the default; that and a key nobody reads are reported.\n\n"
+        "Where a value comes from, strongest first: runtime, `project.md`, environment, default. `project.md` is "
+        "looked for at the workspace's root and in `.clinerules/`; its YAML front matter holds the keys, dotted or "
+        "nested. The environment variable of a key is `RULECORE_` and the key in capitals with `_` for `.`. A "
+        "value of the wrong type or out of range falls back to the default; that and a key nobody reads are reported.\n\n"
         + _grid(("key", "allowed", "default", "read by", "meaning"), rows)
         + "\n"
     )

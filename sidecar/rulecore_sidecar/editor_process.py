@@ -51,12 +51,14 @@ class Follower:
     @classmethod
     async def to(cls, root: Path) -> "Follower":
         """Connect to the owner of ``root``. Raises :class:`EndpointError` or ``OSError``."""
-        connection = connect(root, 1.0)
-        connection.setblocking(False)
-        reader, writer = await asyncio.open_unix_connection(sock=connection, limit=rpc.MAX_LINE_LIMIT)
+        link = connect(root, 1.0)
+        link.socket.setblocking(False)
+        reader, writer = await asyncio.open_connection(sock=link.socket, limit=rpc.MAX_LINE_LIMIT)
         follower = cls(reader, writer)
         try:
-            answer = await asyncio.wait_for(follower.ask("rulecore/ping", {"line_limit": rpc.MAX_LINE_LIMIT}), 2.0)
+            answer = await asyncio.wait_for(
+                follower.ask("rulecore/ping", {"line_limit": rpc.MAX_LINE_LIMIT, "token": link.token}), 2.0
+            )
         except (TimeoutError, rpc.RpcError) as error:
             await follower.close()
             raise EndpointError(f"the owner of {root} does not answer: {error}") from None

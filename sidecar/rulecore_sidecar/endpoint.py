@@ -1,27 +1,44 @@
 """Where the sidecar of a workspace listens, and who may talk to it.
 
-The socket lies in a directory that only the user can enter (``0700``), is itself ``0600``, and both ends check the
-other's user id. A directory that is a symlink, belongs to someone else or is open to others is refused.
+A Unix socket (``0600``) in a directory that only the user can enter (``0700``); both ends check the other's user id. A
+directory that is a symlink, belongs to someone else or is open to others is refused. Where Python has no Unix sockets
+(Windows), or with ``RULECORE_TRANSPORT=loopback``: a port on 127.0.0.1, and beside it in the same directory a file with
+the port and a token of 32 bytes, which a connection's first request must carry as ``token``.
 
-Limits: on systems without ``SO_PEERCRED`` (macOS, Windows) the directory's mode is the only guard of identity.
-Source: spec sidecar.md section 1.
+Limits: on systems without ``SO_PEERCRED`` (macOS, Windows) the directory's mode is the only guard of identity; on
+Windows that mode is the profile folder's access list. Source: spec sidecar.md section 1.
 """
 
 import hashlib
+import json
 import os
+import secrets
 import socket
 import stat
 import struct
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 MAX_SOCKET_PATH = 104
 """Bytes that ``sun_path`` holds on the strictest system we know (macOS)."""
 
 
+class Link(NamedTuple):
+    """A connection; ``token`` has to go into its first request, None where the system vouches for the peer."""
+
+    socket: socket.socket
+    token: str | None
+
+
 class EndpointError(Exception):
     """The endpoint cannot be trusted or does not exist; the message says which and what to do."""
+
+
+def uses_loopback() -> bool:
+    """True where the sidecar listens on 127.0.0.1 instead of a Unix socket."""
+    return not hasattr(socket, "AF_UNIX") or os.environ.get("RULECORE_TRANSPORT") == "loopback"
 
 
 def find_root(start: Path) -> Path:
@@ -31,7 +48,7 @@ def find_root(start: Path) -> Path:
 
 
 def _bases() -> list[Path]:
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("LOCALAPPDATA")
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     own = [Path(runtime) / "rulecore"] if runtime and Path(runtime).is_absolute() else []
     temporary = [Path(tempfile.gettempdir()), Path("/tmp")]  # noqa: S108 - only a folder of ours inside it is used
@@ -39,10 +56,11 @@ def _bases() -> list[Path]:
 
 
 def socket_path(root: Path) -> Path:
-    """Path of the socket for workspace ``root``; at most :data:`MAX_SOCKET_PATH` bytes."""
+    """Path of the socket of workspace ``root`` (at most :data:`MAX_SOCKET_PATH` bytes), or of its file with port and
+    token."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
     for base in _bases():
-        candidate = base / f"{name}.sock"
+        candidate = base / (f"{name}.json" if uses_loopback() else f"{name}.sock")
         if len(os.fsencode(candidate)) <= MAX_SOCKET_PATH:
             return candidate
     raise EndpointError("no runtime folder has a path short enough for a socket; set XDG_RUNTIME_DIR to a short one")
@@ -84,21 +102,47 @@ def peer_is_me(connection: socket.socket) -> bool:
     return bool(uid == os.getuid())
 
 
-def connect(root: Path, timeout: float) -> socket.socket:
+def listen(path: Path) -> Link:
+    """Bind the endpoint ``path``. Only for the owner of the workspace: what lies there is a dead owner's."""
+    path.unlink(missing_ok=True)
+    if uses_loopback():
+        listener = socket.create_server(("127.0.0.1", 0))
+        token = secrets.token_hex(32)
+        path.touch(0o600, exist_ok=False)
+        path.write_text(json.dumps({"port": listener.getsockname()[1], "token": token}), "utf-8")
+        return Link(listener, token)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(before)
+    return Link(listener, None)
+
+
+def connect(root: Path, timeout: float) -> Link:
     """Connect to the sidecar of ``root`` within ``timeout`` seconds.
 
     Raises :class:`EndpointError` when there is none, it does not answer, or it is not ours.
     """
     path = socket_path(root)
     check_folder(path.parent)
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    loopback = uses_loopback()
+    connection = socket.socket(socket.AF_INET if loopback else socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout)
+    token: str | None = None
     try:
-        connection.connect(str(path))
-    except OSError as error:
+        if loopback:
+            known = json.loads(path.read_text("utf-8"))
+            token = str(known["token"])
+            connection.connect(("127.0.0.1", int(known["port"])))
+        else:
+            connection.connect(str(path))
+    except (OSError, ValueError, KeyError, TypeError) as error:
         connection.close()
-        raise EndpointError(f"no sidecar answers for {root}: {error.strerror or error}") from None
-    if not peer_is_me(connection):
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise EndpointError(f"no sidecar answers for {root}: {reason}") from None
+    if not loopback and not peer_is_me(connection):
         connection.close()
         raise EndpointError(f"the process that listens on {path} is not yours")
-    return connection
+    return Link(connection, token)

@@ -5,7 +5,8 @@ Nothing here decides: the decisions are :mod:`rulecore_kernel.rules.guards`.
 
 Life of a call: ``pre`` opens it as a pending operation, ``post`` ends it. A call that the guard denies is judged at
 once, with its key's last outcome, and a post that still comes for it is ignored. A call whose post never came is ended
-by the pre of the agent's next message. What was pending when the process died is pending, without an owner, when it comes back.
+by the pre of the agent's next message. What was pending when the process died is pending, without an owner, when it
+comes back.
 
 Limits: 64 sessions in memory (the store has the rest), 256 denied call ids and 16 command windows a session.
 Source: spec agents.md section 2, sidecar.md section 4.

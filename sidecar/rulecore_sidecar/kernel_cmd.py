@@ -4,8 +4,6 @@ Exit codes: 0 ok; 2 an unknown rule, phase or scope, or the reader of ``eval``'s
 """
 
 import json
-import os
-import sys
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -16,7 +14,7 @@ from rulecore_kernel.rules.model import Arg, Rule, Scope
 from rulecore_kernel.rules.registry import BY_NAME, RULES
 from rulecore_kernel.state.names import hint
 from rulecore_sidecar.docgen import rule_page
-from rulecore_sidecar.kernel_eval import eval_lines
+from rulecore_sidecar.kernel_eval import eval_stdio
 
 app = typer.Typer(help="Ask the rule library.", no_args_is_help=True)
 
@@ -29,10 +27,7 @@ def eval_command() -> None:
 
     A request is {"rule": NAME, "args": {…}, "state": {…}, "config": {…}}.
     """
-    code = eval_lines(sys.stdin.buffer, sys.stdout.buffer)
-    if code:  # nobody reads any more: what is still buffered must not raise when the interpreter ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise typer.Exit(code)
+    raise typer.Exit(eval_stdio())
 
 
 @app.command("list")
@@ -56,7 +51,7 @@ def list_command(
 
 @app.command("explain")
 def explain_command(
-    rule: Annotated[str, typer.Argument(help="A rule's name, as `rulecore kernel list` shows it.")],
+    rule: Annotated[str, typer.Argument(help="A rule's name, see `rulecore kernel list`.")],
 ) -> None:
     """Explain a rule: what it decides, why, its arguments, its table and an example."""
     _known("rule", rule, BY_NAME)
@@ -77,7 +72,7 @@ def _row(rule: Rule) -> dict[str, object]:
         **{column: str(getattr(rule, column)) for column in _COLUMNS},
         "args": [_argument(arg) for arg in rule.args],
         "state": list(rule.state),
-        "parameters": list(rule.parameters),
+        "parameters": list(rule.parameters.values()),
     }
 
 

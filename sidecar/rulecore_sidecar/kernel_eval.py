@@ -7,6 +7,8 @@ held in memory whole.
 """
 
 import json
+import os
+import sys
 from collections.abc import Iterator
 from io import BufferedIOBase
 from math import isfinite
@@ -34,6 +36,15 @@ def eval_lines(stdin: BufferedIOBase, stdout: BufferedIOBase, settings: Settings
     except BrokenPipeError:
         return 2
     return 0
+
+
+def eval_stdio(settings: Settings = DEFAULTS) -> int:
+    """:func:`eval_lines` on this process's standard streams."""
+    stdout = os.fdopen(sys.stdout.fileno(), "wb", closefd=False)
+    code = eval_lines(os.fdopen(sys.stdin.fileno(), "rb", closefd=False), stdout, settings)
+    if code:  # nobody reads any more: what is still buffered must not raise when the interpreter ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+    return code
 
 
 def answer_line(line: bytes, settings: Settings = DEFAULTS) -> bytes:

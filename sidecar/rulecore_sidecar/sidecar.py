@@ -9,16 +9,19 @@ Source: spec sidecar.md sections 1 and 4.
 import asyncio
 import logging
 import os
+import secrets
 import socket
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 from rulecore_kernel.rules.evaluate import evaluate
 from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar import __version__, rpc, wire
 from rulecore_sidecar.agents import hook
-from rulecore_sidecar.endpoint import make_folder, peer_is_me, socket_path
+from rulecore_sidecar.endpoint import listen, make_folder, peer_is_me, socket_path
 from rulecore_sidecar.guard import Guard
 from rulecore_sidecar.owner import WorkspaceLock
 from rulecore_sidecar.project import Project
@@ -43,6 +46,7 @@ class Sidecar:
     def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
         self.root = root
         self._lock: WorkspaceLock | None = None
+        self._token: str | None = None
         self._server: asyncio.AbstractServer | None = None
         self._sweeper: asyncio.Task[None] | None = None
         self._connections: set[rpc.LineProtocol] = set()
@@ -68,21 +72,23 @@ class Sidecar:
         self._sweeper = asyncio.create_task(self._sweep())
 
     async def _listen(self, path: Path) -> None:
-        """Bind under the lock, so that a socket which lies there can only be a dead owner's."""
-        path.unlink(missing_ok=True)
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o177)
-        try:
-            listener.bind(str(path))
-        finally:
-            os.umask(before)
+        """Bind under the lock, so that what lies at ``path`` can only be a dead owner's."""
+        listener, self._token = listen(path)
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(self._connection, sock=listener, backlog=_ACCEPT_BACKLOG)
+        serve = loop.create_server if self._token is not None else loop.create_unix_server
+        self._server = await serve(self._connection, sock=listener, backlog=_ACCEPT_BACKLOG)
 
     def _connection(self) -> rpc.LineProtocol:
         editors: set[str] = set()
+        admitted = self._token is None
 
         def handle(method: str, params: JsonObject) -> Json:
+            nonlocal admitted
+            if not admitted:
+                admitted = secrets.compare_digest(str(params.get("token")).encode(), (self._token or "").encode())
+            if not admitted:
+                asyncio.get_running_loop().call_soon(connection.close)
+                raise rpc.RpcError(rpc.INVALID_REQUEST, "the first request must carry the endpoint's token")
             if method.startswith("rulecore/editor/"):
                 editors.add(wire.text(params, "editor") or "")
             elif method == "rulecore/ping" and (wanted := params.get("line_limit")) and isinstance(wanted, int):
@@ -141,12 +147,12 @@ class Sidecar:
             "rulecore/ping": self._ping,
             "rulecore/guard/pre": guard.pre,
             "rulecore/guard/post": guard.post,
-            **{f"rulecore/session/{kind}": lambda p, kind=kind: guard.session_event(kind, p) for kind in sessions},
+            **{f"rulecore/session/{kind}": partial(guard.session_event, kind) for kind in sessions},
             "rulecore/halt/get": guard.halts,
             "rulecore/halt/clear": guard.clear_halts,
             "rulecore/state/get": guard.state,
             "rulecore/state/validity": lambda _: validity(self.guard, self.workspace, self.store),
-            "rulecore/kernel/evaluate": lambda p: evaluate(p, self.project.settings()),
+            "rulecore/kernel/evaluate": lambda p: cast(Json, evaluate(p, self.project.settings())),
             "rulecore/agent/hook": lambda p: hook(p, self.handle),
             "rulecore/metrics": lambda _: dict(self.store.counters()),
             **{f"rulecore/editor/{kind}": answer for kind, answer in editor.methods().items()},
@@ -178,4 +184,4 @@ def store_path(root: Path, is_tracked: Callable[[str], bool]) -> Path | None:
 
 def _is_mine(transport: asyncio.BaseTransport) -> bool:
     connection = transport.get_extra_info("socket")
-    return connection is not None and peer_is_me(connection)
+    return connection is not None and (connection.family == socket.AF_INET or peer_is_me(connection))

@@ -7,8 +7,10 @@ phases yet, so it holds. The decision itself is the kernel's rule.
 Source: spec kernel.md section 4, sidecar.md section 2.
 """
 
+from typing import cast
+
 from rulecore_kernel.rules.evaluate import evaluate
-from rulecore_kernel.values import Json
+from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar.guard import Guard
 from rulecore_sidecar.store import Store
 from rulecore_sidecar.workspace import Workspace
@@ -33,4 +35,4 @@ def validity(guard: Guard, workspace: Workspace, store: Store) -> Json:
             },
         }
     )
-    return {**answer, "dangling": dangling, "drift": drift}
+    return {**cast(JsonObject, answer), "dangling": dangling, "drift": drift}

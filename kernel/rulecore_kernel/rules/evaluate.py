@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from rulecore_kernel.rules.activity import FOCUS, is_active
 from rulecore_kernel.rules.config_injection import degraded
-from rulecore_kernel.rules.model import Answer, Code, Decided, Problem, Rule, Scope, keyword
+from rulecore_kernel.rules.model import Answer, Code, Decided, Problem, Rule, Scope
 from rulecore_kernel.rules.registry import BY_NAME
 from rulecore_kernel.rules.table import Missing
 from rulecore_kernel.state.config import DEFAULTS, Settings
@@ -84,19 +84,21 @@ def _decide(rule: Rule, args: JsonObject, state: JsonObject, settings: Settings)
     """Bind arguments, state and parameters, and call the rule."""
     bound: dict[str, object] = {}
     known = 0
-    for arg in rule.args:
-        value = args.get(arg.name)
-        known += arg.name in args
-        if value is None:
-            if arg.required and not (arg.domain.nullable and arg.name in args):
-                return _missing(rule, arg.name)
-            if arg.required:
-                bound[arg.name] = None
-            continue
-        mismatch = arg.domain.mismatch(value, arg.name)
-        if mismatch is not None:
-            return _bad(mismatch)
-        bound[arg.name] = value
+    for name, domain, _, required in rule.args:
+        value = args.get(name)
+        if value is not None:
+            mismatch = domain.mismatch(value, name)
+            if mismatch is not None:
+                return _bad(mismatch)
+            bound[name] = value
+            known += 1
+        elif required:
+            if not (domain.nullable and name in args):
+                return _missing(rule, name)
+            bound[name] = None
+            known += 1
+        elif name in args:
+            known += 1
     if known != len(args):
         return _unknown_argument(rule, args)
     if rule.state:
@@ -104,11 +106,11 @@ def _decide(rule: Rule, args: JsonObject, state: JsonObject, settings: Settings)
         if isinstance(parsed, Mismatch):
             return _bad(parsed._replace(path=f"state.{parsed.path}"))
         bound["state"] = parsed
-    for key in rule.parameters:
+    for name, key in rule.parameters.items():
         setting = settings.values.get(key)
         if setting is None:
             return degraded(key)
-        bound[keyword(key)] = setting.value
+        bound[name] = setting.value
     decided: Decided = rule.function(**bound)
     return _missing(rule, decided.column) if isinstance(decided, Missing) else decided
 

@@ -112,7 +112,8 @@ class Rule(NamedTuple):
     args: tuple[Arg, ...]
     function: Callable[..., Decided]
     table: Table[str] | Table[bool] | None = None
-    parameters: tuple[str, ...] = ()
+    parameters: Mapping[str, str] = {}
+    """Argument → key."""
     state: tuple[str, ...] = ()
 
     @property
@@ -139,8 +140,3 @@ def sections(docstring: str) -> dict[str, str]:
 def _unindented(lines: list[str]) -> str:
     margin = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
     return "\n".join(line[margin:].rstrip() for line in lines).strip()
-
-
-def keyword(parameter: str) -> str:
-    """The argument under which a rule function gets ``parameter``."""
-    return parameter.rpartition(".")[2]

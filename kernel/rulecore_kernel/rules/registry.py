@@ -16,7 +16,7 @@ from rulecore_kernel.rules.axioms import (
 )  # fmt: skip
 from rulecore_kernel.rules.config_injection import config_injection
 from rulecore_kernel.rules.model import Arg, Category, Kind, Layer, Rule, Scope
-from rulecore_kernel.rules.on_error import ERRORS, ON_ERROR_TABLE, on_error_by_name
+from rulecore_kernel.rules.on_error import ERRORS, ON_ERROR_TABLE, Limits, on_error_by_name
 from rulecore_kernel.rules.strategies import (
     COMPACT_TABLE,
     IDEMPOTENCY_TABLE,
@@ -86,7 +86,7 @@ RULES = (
     Rule(
         "ReadStrategy", Kind.CD, Category.STRATEGY, Layer.L3, Scope.GLOBAL, "how to read a file",
         (Arg("size", COUNT, "bytes"), Arg("validity", _VALIDITY, "StateValidity's decision")),
-        read_strategy, READ_TABLE, parameters=("read.small_bytes", "read.large_bytes"),
+        read_strategy, READ_TABLE, parameters={"small_bytes": "read.small_bytes", "large_bytes": "read.large_bytes"},
     ),
     Rule(
         "IdempotencyCheck", Kind.QA, Category.STRATEGY, Layer.L3, Scope.GLOBAL, "whether an operation repeats the last",
@@ -111,10 +111,7 @@ RULES = (
             Arg("scope", one_of(*Scope), "loop_body, or any other: the general scope"),
         ),
         on_error_by_name, ON_ERROR_TABLE,
-        parameters=(
-            "onerror.retry_limit", "onerror.empty_tool_limit", "onerror.empty_params_limit", "onerror.switch_limit",
-            "onerror.switch_decay_rounds", "onerror.loop_switch_decay_rounds", "onerror.forcehalt_notify_rounds",
-        ),
+        parameters={limit: f"onerror.{limit}" for limit in Limits._fields},
         state=(
             "retryCounter", "switchCounter", "forceHalt", "haltedRounds", "roundsWithoutSwitch", "emptyCount",
             "callCount",

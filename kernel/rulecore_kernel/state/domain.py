@@ -4,7 +4,7 @@ A domain answers two questions: does this value belong (:meth:`Domain.mismatch`)
 (:meth:`Domain.describe`). A boolean is never a number. Source: spec kernel.md section 1 (wire details).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from math import isfinite
 from typing import NamedTuple
@@ -53,13 +53,11 @@ class Domain(NamedTuple):
         """The first part of ``value`` that does not belong, or None when all of it does."""
         if value is None:
             belongs = self.nullable or self.type is Type.ANY
-        elif self.type is Type.OBJECT:
-            return self._object_mismatch(value, path)
-        elif self.type is Type.LIST:
-            return self._list_mismatch(value, path)
         else:
-            belongs = self._scalar_belongs(value)
-        return None if belongs else Mismatch(path, shown(value), self.describe())
+            belongs = _BELONGS[self.type](self, value)
+        if not belongs:
+            return Mismatch(path, shown(value), self.describe())
+        return self._inner_mismatch(value, path) if self.items is not None or self.fields else None
 
     def at(self, key: str) -> "Domain":
         """The domain of the value under ``key`` of an object."""
@@ -82,44 +80,42 @@ class Domain(NamedTuple):
             text = self.type.value
         return f"{text} or null" if self.nullable else text
 
-    def _scalar_belongs(self, value: object) -> bool:
-        kind = self.type
-        if kind is Type.TEXT:
-            return isinstance(value, str) and (not self.values or value in self.values)
-        if kind is Type.BOOLEAN:
-            return isinstance(value, bool)
-        if kind is Type.ANY:
-            return True
-        if kind is Type.ID:
-            return isinstance(value, str | int) and not isinstance(value, bool)
-        return self._number_belongs(value)
-
-    def _number_belongs(self, value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int if self.type is Type.INTEGER else int | float):
-            return False
-        if not isfinite(value):
-            return False
-        return (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
-
-    def _object_mismatch(self, value: object, path: str) -> Mismatch | None:
-        if not isinstance(value, Mapping):
-            return Mismatch(path, shown(value), self.describe())
-        if self.items is None and not self.fields:
+    def _inner_mismatch(self, value: object, path: str) -> Mismatch | None:
+        if isinstance(value, Mapping):
+            inner = ((f"{path}.{key}" if path else str(key), self.at(key), item) for key, item in value.items())
+        elif isinstance(value, list | tuple):
+            inner = ((f"{path}[{index}]", self.items or ANYTHING, item) for index, item in enumerate(value))
+        else:
             return None
-        for key, item in value.items():
-            found = self.at(key).mismatch(item, f"{path}.{key}" if path else str(key))
-            if found is not None:
-                return found
+        for where, domain, item in inner:
+            mismatch = domain.mismatch(item, where)
+            if mismatch is not None:
+                return mismatch
         return None
 
-    def _list_mismatch(self, value: object, path: str) -> Mismatch | None:
-        if not isinstance(value, list | tuple):
-            return Mismatch(path, shown(value), self.describe())
-        if self.items is None:
-            return None
-        found = (self.items.mismatch(item, f"{path}[{index}]") for index, item in enumerate(value))
-        return next((mismatch for mismatch in found if mismatch is not None), None)
 
+def _is_text(domain: Domain, value: object) -> bool:
+    return isinstance(value, str) and (not domain.values or value in domain.values)
+
+
+def _is_number(domain: Domain, value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if isinstance(value, float) and not isfinite(value):
+        return False
+    return (domain.minimum is None or value >= domain.minimum) and (domain.maximum is None or value <= domain.maximum)
+
+
+_BELONGS: Mapping[Type, Callable[[Domain, object], bool]] = {
+    Type.ANY: lambda _, value: True,
+    Type.BOOLEAN: lambda _, value: isinstance(value, bool),
+    Type.INTEGER: lambda domain, value: isinstance(value, int) and _is_number(domain, value),
+    Type.NUMBER: _is_number,
+    Type.TEXT: _is_text,
+    Type.ID: lambda _, value: isinstance(value, str | int) and not isinstance(value, bool),
+    Type.OBJECT: lambda _, value: isinstance(value, Mapping),
+    Type.LIST: lambda _, value: isinstance(value, list | tuple),
+}
 
 ANYTHING = Domain(Type.ANY)
 FLAG = Domain(Type.BOOLEAN)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import cattrs
 from lsprotocol import types
-from pygls.protocol import JsonRPCNotification, LanguageServerProtocol, default_converter
+from lsprotocol.converters import get_converter
+from pygls.protocol import LanguageServerProtocol
 
 from rulecore_kernel.values import Json
 from rulecore_sidecar.rpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
@@ -187,8 +188,10 @@ class EditorProtocol(LanguageServerProtocol):
     def _receive_typed(self, identity: MessageId | None, method: str, message: dict[str, Json]) -> None:
         if message["params"] is None and self.get_result_type(method) is None:
             message["params"] = {}
+        message_type = self.get_message_type(method)
+        assert message_type is not None, "every feature that is registered is a method of LSP"
         try:
-            structured = self._converter.structure(message, self.get_message_type(method) or JsonRPCNotification)
+            structured = self._converter.structure(message, message_type)
         except Exception as error:
             self._refuse(identity, method, INVALID_PARAMS, explain(error))
             if method == types.TEXT_DOCUMENT_DID_CHANGE:
@@ -225,8 +228,8 @@ class EditorProtocol(LanguageServerProtocol):
 
 
 def make_converter() -> cattrs.Converter:
-    """pygls' converter, except that null, an object or an array is no text: it would become ``"None"`` and the like."""
-    converter = default_converter()
+    """lsprotocol's converter, but null, an object or an array is no text: they would become ``"None"`` and the like."""
+    converter = get_converter()
     converter.register_structure_hook(str, _text)
     return converter
 

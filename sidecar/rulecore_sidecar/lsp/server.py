@@ -67,7 +67,7 @@ class EditorServer(LanguageServer):
 
     async def close(self) -> None:
         """Stop the workspaces' services and the analysis."""
-        self._analyser.kill()
+        await self._analyser.close()
         await self.workspaces.close()
 
     def dispatch(self, method: str, params: JsonObject) -> Json | Awaitable[Json]:

@@ -17,6 +17,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from typing import Final, NamedTuple, Protocol, cast
 
 from .pump import Read
@@ -119,8 +120,10 @@ def _read_in_thread(source: int) -> Read:
                 data = os.read(source, CHUNK)
             except OSError:
                 data = b""
-            # Waiting here is what keeps a fast editor from filling the memory.
-            asyncio.run_coroutine_threadsafe(chunks.put(data), loop).result()
+            try:  # waiting for the place in the queue is what keeps a fast editor from filling the memory
+                asyncio.run_coroutine_threadsafe(chunks.put(data), loop).result()
+            except CancelledError:  # the loop has ended
+                return
 
     threading.Thread(target=run, name="lsp-read", daemon=True).start()
     return chunks.get

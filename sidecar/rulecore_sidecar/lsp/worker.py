@@ -74,7 +74,7 @@ class AnalysisProcess:
         try:
             return await asyncio.wait_for(self._ask(job), TIME_LIMIT)
         except (OSError, EOFError, TimeoutError) as error:
-            self.kill()
+            await self.close()
             return f"the analysis process was replaced ({type(error).__name__})"
         finally:
             self._turn.release()
@@ -103,12 +103,13 @@ class AnalysisProcess:
         )
         return self._process
 
-    def kill(self) -> None:
-        """End the child now; the next job starts another."""
+    async def close(self) -> None:
+        """End the child now; the next job would start another."""
         process, self._process = self._process, None
         if process is not None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
+            await process.wait()
 
 
 def _packed(message: Job | Answer) -> bytes:

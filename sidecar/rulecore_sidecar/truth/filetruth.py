@@ -303,7 +303,8 @@ class FileTruth:
         counter = self._generation
         for path in batch:
             place = self.paths.locate(path, checked)
-            if place.key != path and path in self._disk.entries:  # a folder above it became a symlink
+            moved = place.key != path or not place.inside
+            if moved and path in self._disk.entries:  # a folder above it became a symlink
                 self._disk.forget(path)
                 changed.append(path)
             before = counter.value

@@ -63,7 +63,7 @@ class View(NamedTuple):
     """A file as it is now: the open editor buffer, else the disk."""
 
     key: str
-    """Root-relative ``/`` form; the absolute path as given when ``kind`` is OUTSIDE."""
+    """Root-relative ``/`` form; the path as given when ``kind`` is OUTSIDE."""
     kind: Kind
     hash: str | None
     """None: absent, unstable, unreadable, outside, a directory, or too large to hash unasked."""

@@ -8,12 +8,21 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from e2e.cline.mock_openai import Json, MockModel, Turn
+from filelock import FileLock
+
+from rulecore_sidecar import client
+from rulecore_sidecar.endpoint import EndpointError
 
 HERE = Path(__file__).parent
 TIMEOUT_S = 60
@@ -26,15 +35,22 @@ def ensure_cline() -> Path:
     Raises ``RuntimeError`` with npm's own words when it cannot be installed.
     """
     binary = _binary()
-    if not binary.is_file():
-        npm = shutil.which("npm")
-        if npm is None:
-            raise RuntimeError("the Cline end-to-end tests need npm (and node) on PATH to install cline")
-        command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts"]
-        done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=600, check=False)
-        if done.returncode != 0 or not binary.is_file():
-            raise RuntimeError(f"`npm install` in {HERE} gave no {binary.name}:\n{done.stdout}\n{done.stderr}")
+    if binary.is_file():
+        return binary
+    with FileLock(Path(tempfile.gettempdir()) / "rulecore-cline-e2e.lock"):
+        if not binary.is_file():
+            _npm_install(binary)
     return binary
+
+
+def _npm_install(binary: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise RuntimeError("the Cline end-to-end tests need npm (and node) on PATH to install cline")
+    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts"]
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=600, check=False)
+    if done.returncode != 0 or not binary.is_file():
+        raise RuntimeError(f"`npm install` in {HERE} gave no {binary.name}:\n{done.stdout}\n{done.stderr}")
 
 
 def _binary() -> Path:
@@ -44,8 +60,30 @@ def _binary() -> Path:
     return HERE / "node_modules" / "@cline" / f"cli-{system}-{machine}" / "bin" / name
 
 
+class View:
+    """What the model was shown, request by request."""
+
+    requests: Sequence[Json]
+
+    def messages(self, request: int = -1) -> list[Json]:
+        """The messages of ``request``."""
+        messages = self.requests[request]["messages"]
+        assert isinstance(messages, list)
+        return messages
+
+    def results(self, request: int = -1) -> dict[str, str]:
+        """Tool results in ``request`` as the model saw them, by call id."""
+        tools = (message for message in self.messages(request) if message.get("role") == "tool")
+        return {str(message["tool_call_id"]): text_of(message.get("content")) for message in tools}
+
+    def said_by_hooks(self, request: int = -1) -> str:
+        """What hooks put into the context of ``request``."""
+        users = [text_of(m.get("content")) for m in self.messages(request) if m.get("role") == "user"]
+        return "\n".join(text for text in users if "<hook_context" in text)
+
+
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(View):
     """One finished run of Cline."""
 
     returncode: int
@@ -55,31 +93,42 @@ class Outcome:
 
     @property
     def finish_reason(self) -> str | None:
-        """Cline's verdict on the run: completed, aborted, mistake_limit, error, …"""
+        """Cline's verdict on the run: completed, aborted, error, …"""
         results = [event for event in self.events if event.get("type") == "run_result"]
         return str(results[-1].get("finishReason")) if results else None
 
-    def results(self, request: int = -1) -> dict[str, str]:
-        """Tool results in ``request`` as the model saw them, by call id."""
-        found: dict[str, str] = {}
-        for message in self.messages(request):
-            if message.get("role") == "tool":
-                found[str(message["tool_call_id"])] = text_of(message.get("content"))
-        return found
 
-    def messages(self, request: int = -1) -> list[Json]:
-        """The messages of ``request``."""
-        messages = self.requests[request]["messages"]
-        assert isinstance(messages, list)
-        return messages
+class Chat(View):
+    """A session of several prompts: Cline in its Agent Client Protocol mode."""
 
-    def contexts(self, request: int = -1) -> str:
-        """All text of user messages in ``request``: prompts and what hooks put into the context."""
-        return "\n".join(text_of(m.get("content")) for m in self.messages(request) if m.get("role") == "user")
+    def __init__(self, reader: IO[str], writer: IO[str], model: MockModel, cwd: Path, session: str | None) -> None:
+        self._reader, self._writer = reader, writer
+        self.requests = model.requests
+        self._ids = 0
+        self._ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        place: Json = {"cwd": str(cwd), "mcpServers": []}
+        if session is None:
+            self.session = str(self._ask("session/new", place)["sessionId"])
+        else:
+            self.session = session
+            self._ask("session/load", {"sessionId": session, **place})
 
-    def shown(self) -> str:
-        """Everything the model was ever shown, for a search."""
-        return "\n".join(text_of(m.get("content")) for n in range(len(self.requests)) for m in self.messages(n))
+    def say(self, prompt: str) -> str:
+        """Send a prompt and wait for the run to end; its stop reason, or the error that ended it."""
+        content = [{"type": "text", "text": prompt}]
+        return str(self._ask("session/prompt", {"sessionId": self.session, "prompt": content}).get("stopReason"))
+
+    def _ask(self, method: str, params: Json) -> Json:
+        self._ids += 1
+        self._writer.write(json.dumps({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params}) + "\n")
+        self._writer.flush()
+        for line in self._reader:
+            message = json.loads(line) if line.startswith("{") else {}
+            if message.get("id") == self._ids and "method" not in message:
+                found = message.get("result") or {"stopReason": json.dumps(message.get("error"))}
+                assert isinstance(found, dict)
+                return found
+        raise RuntimeError(f"cline hung up during {method}")
 
 
 def text_of(content: object) -> str:
@@ -92,7 +141,7 @@ def text_of(content: object) -> str:
 
 
 class ClineRun:
-    """A user's machine in ``directory``: HOME, runtime directory and one repository."""
+    """A user's machine in ``directory``: HOME, runtime directory and one repository, with or without the guard."""
 
     def __init__(self, directory: Path) -> None:
         self.home = directory / "home"
@@ -107,13 +156,18 @@ class ClineRun:
             "LANG": "C.UTF-8",
             "CLINE_SESSION_BACKEND_MODE": "local",
             "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@example.invalid",
-            "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@example.invalid",
-        }  # fmt: skip
+            **{
+                f"GIT_{who}_{what}": f"{who}@example.invalid"
+                for who in ("AUTHOR", "COMMITTER")
+                for what in ("NAME", "EMAIL")
+            },
+        }
         self.git("init", "-q", "-b", "main")
         self.write("README.md", "A repository.\n")
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "first")
+
+    # -- the repository
 
     def git(self, *args: str) -> str:
         """Run git in the workspace."""
@@ -127,6 +181,35 @@ class ClineRun:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
+
+    # -- the guard
+
+    def rulecore(self, *args: str) -> "subprocess.CompletedProcess[str]":
+        """Run ``rulecore`` in the workspace as its user would."""
+        command = [sys.executable, "-I", "-m", "rulecore_sidecar", *args]
+        return subprocess.run(command, cwd=self.workspace, env=self.env, capture_output=True, text=True, check=False)
+
+    def install(self) -> None:
+        """Hook Cline up."""
+        done = self.rulecore("agent", "install", "cline")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def ask(self, method: str, **params: str | int | bool) -> Json:
+        """Ask the sidecar of the workspace."""
+        answer = client.call(self.workspace, method, params)
+        assert isinstance(answer, dict)
+        return answer
+
+    def kill_sidecar(self, how: int = signal.SIGKILL) -> None:
+        """End the sidecar that serves the workspace, if one does."""
+        try:
+            pid = self.ask("rulecore/ping")["pid"]
+        except EndpointError:
+            return
+        assert isinstance(pid, int)
+        os.kill(pid, how)
+
+    # -- Cline
 
     def run(
         self,
@@ -152,24 +235,46 @@ class ClineRun:
             events = tuple(_json_lines(done.stdout.decode("utf-8", "replace")))
             return Outcome(done.returncode, events, tuple(model.requests), done.stderr.decode("utf-8", "replace"))
 
+    @contextmanager
+    def chat(self, script: Sequence[Turn], session: str | None = None) -> Iterator[Chat]:
+        """A session of several prompts with a model that plays ``script``; ``session`` resumes an earlier one."""
+        binary = ensure_cline()
+        named = {"CLINE_API_KEY": "sk-mock", "CLINE_PROVIDER": "openai-compatible", "CLINE_MODEL": "mock-model"}
+        with MockModel(script) as model:
+            self._configure(model.url)
+            process = subprocess.Popen(
+                [binary, "--acp", "--auto-approve", "true"],
+                cwd=self.workspace,
+                env={**self.env, **named},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+            )
+            try:
+                assert process.stdin is not None and process.stdout is not None
+                yield Chat(process.stdout, process.stdin, model, self.workspace, session)
+            finally:
+                process.terminate()
+                process.communicate(timeout=TIMEOUT_S)
+
     def _configure(self, url: str) -> None:
         settings = {"provider": "openai-compatible", "apiKey": "sk-mock", "model": "mock-model", "baseUrl": url}
         providers = {
             "version": 1,
             "lastUsedProvider": "openai-compatible",
             "modes": {},
-            "providers": {"openai-compatible": {"settings": settings, "updatedAt": _AN_INSTANT, "tokenSource": "manual"}},
+            "providers": {
+                "openai-compatible": {"settings": settings, "updatedAt": _AN_INSTANT, "tokenSource": "manual"}
+            },
         }
         target = self.home / ".cline" / "data" / "settings" / "providers.json"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(providers), encoding="utf-8")
 
 
-def _json_lines(text: str) -> list[Json]:
-    lines: list[Json] = []
+def _json_lines(text: str) -> Iterator[Json]:
     for line in text.split("\n"):
-        if line.startswith("{"):
-            value = json.loads(line)
-            if isinstance(value, dict):
-                lines.append(value)
-    return lines
+        value = json.loads(line) if line.startswith("{") else None
+        if isinstance(value, dict):
+            yield value

@@ -1,8 +1,8 @@
 """A scripted OpenAI-compatible model on loopback: answers by script, keeps every request it was sent.
 
-Agents under test stream from ``POST /v1/chat/completions``. Turn *n* of the script answers the *n*-th request; after the
-last one the model says ``done``. What the model was *shown* is :attr:`MockModel.requests`: the only honest witness of
-what a guard did.
+Agents under test stream from ``POST /v1/chat/completions``. Turn *n* of the script answers the *n*-th request; after
+the last one the model says ``done``. What the model was *shown* is :attr:`MockModel.requests`: the only honest witness
+of what a guard did.
 """
 
 import json

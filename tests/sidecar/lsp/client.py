@@ -1,10 +1,12 @@
 """An LSP client of raw bytes, as plain as can be: it shares no code with the server that it drives."""
 
+import contextlib
 import json
 import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,12 +48,12 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
+        for thread in self._threads:
+            thread.join(TIMEOUT)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             if stream is not None:
-                try:
+                with contextlib.suppress(OSError):
                     stream.close()
-                except OSError:
-                    pass
 
     def _read(self) -> None:
         stream = self.process.stdout
@@ -87,6 +89,13 @@ class Client:
             if wanted(message):
                 return message
             self.unexpected.append(message)
+
+    def wait_for_stderr(self, text: str) -> None:
+        """Wait until the server has written this to stderr."""
+        deadline = time.monotonic() + TIMEOUT
+        while text not in self.stderr.decode():
+            assert time.monotonic() < deadline, f"{text!r} is not in stderr:\n{self.stderr.decode()}"
+            time.sleep(0.005)
 
     def send_bytes(self, data: bytes) -> None:
         """Write to the server as it is."""

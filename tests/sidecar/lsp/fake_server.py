@@ -1,6 +1,7 @@
 """The language server with services that remember what they were told. Run as a script by the tests.
 
-Arguments: ``--threads`` for the reading and writing of Windows; ``--broken`` for services that do not start.
+Arguments: ``--threads`` for the reading and writing of Windows; ``--broken`` for services that do not start;
+``--quiet`` for no log.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar.lsp.main import run, serve_stdio
 from rulecore_sidecar.rpc import METHOD_NOT_FOUND, RpcError
 
+KEPT = 20
 DOCS = "https://docs.example/rules/"
 
 
@@ -30,6 +32,7 @@ class Sink:
 
     def change(self, path: Path, text: str, version: int, editor: str) -> None:
         self.calls.append(["change", str(path), text, version])
+        del self.calls[:-KEPT]
 
     def save(self, path: Path, text: str | None, version: int, editor: str) -> None:
         self.calls.append(["save", str(path), text, version])
@@ -111,7 +114,7 @@ class Services:
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.DEBUG)
+    logging.basicConfig(level=logging.CRITICAL if "--quiet" in sys.argv else logging.DEBUG)
     if "--threads" in sys.argv:
         sys.exit(asyncio.run(serve_stdio(Services, DOCS, threads=True)))
     run(Services, DOCS)

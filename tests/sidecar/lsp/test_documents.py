@@ -1,14 +1,22 @@
 """Our text is the client's text, whatever is typed and wherever."""
 
+from collections.abc import Callable
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.workspace import PositionCodec
+
 from rulecore_sidecar.lsp.documents import Document, EditorWorkspace, split_lines
 
-UTF8, UTF16, UTF32 = types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf16, types.PositionEncodingKind.Utf32
-UNITS = {UTF8: lambda c: len(c.encode()), UTF16: lambda c: 1 + (ord(c) > 0xFFFF), UTF32: lambda c: 1}
+UNITS: dict[types.PositionEncodingKind, Callable[[str], int]] = {
+    types.PositionEncodingKind.Utf8: lambda character: len(character.encode()),
+    types.PositionEncodingKind.Utf16: lambda character: 1 + (ord(character) > 0xFFFF),
+    types.PositionEncodingKind.Utf32: lambda character: 1,
+}
+UTF16 = types.PositionEncodingKind.Utf16
 EXOTIC = [
     "\r",
     "\n",
@@ -84,7 +92,7 @@ def test_lines_end_at_line_ends_only(text: str) -> None:
     for line in lines[:-1]:
         assert line.endswith(("\r", "\n"))
         assert not set(line.removesuffix("\n").removesuffix("\r")) & {"\r", "\n"}
-    assert all(not (a.endswith("\r") and b.startswith("\n")) for a, b in zip(lines, lines[1:], strict=False))
+    assert all(not (a.endswith("\r") and b.startswith("\n")) for a, b in pairwise(lines))
 
 
 @pytest.mark.parametrize(

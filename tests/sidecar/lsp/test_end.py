@@ -49,7 +49,7 @@ def test_exit_codes(tmp_path: Path, command: list[str], end: Callable[[Client], 
         client.initialize(tmp_path)
         end(client)
         assert client.exit_code() == code
-        assert f"stopped {tmp_path.name}".encode() in client.stderr
+        client.wait_for_stderr(f"stopped {tmp_path.name}")
 
 
 @pytest.mark.parametrize("end", [say_exit, end_of_input])
@@ -66,7 +66,7 @@ def test_signals_end_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
         client.initialize(tmp_path)
         client.process.send_signal(number)
         assert client.exit_code() == 0
-        assert f"stopped {tmp_path.name}".encode() in client.stderr
+        client.wait_for_stderr(f"stopped {tmp_path.name}")
         assert b"Traceback" not in client.stderr
 
 

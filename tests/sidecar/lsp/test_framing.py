@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rulecore_sidecar.lsp.framing import HEADER_LIMIT, PEEK, BadHeader, Body, Frame, Framer, TooLarge
 
 from .client import frame

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, PositionEncodingKind
+
 from rulecore_sidecar.lsp.documents import split_lines
 from rulecore_sidecar.lsp.positions import ByteIndex, index_at, to_bytes, units_before
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable
 
 import pytest
+
 from rulecore_kernel.values import Json
 from rulecore_sidecar.lsp.pump import MessageId, pump
 from rulecore_sidecar.rpc import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR

@@ -7,14 +7,15 @@ from concurrent.futures import Future
 
 import pytest
 from lsprotocol import types
+from lsprotocol.converters import get_converter
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol, default_converter
+from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol
 from pygls.workspace import TextDocument, Workspace
 
 
 @pytest.fixture
 def protocol() -> LanguageServerProtocol:
-    return LanguageServer("n", "v", converter_factory=default_converter, protocol_cls=LanguageServerProtocol).protocol
+    return LanguageServer("n", "v", converter_factory=get_converter, protocol_cls=LanguageServerProtocol).protocol
 
 
 def names(function: object) -> list[str]:
@@ -23,7 +24,7 @@ def names(function: object) -> list[str]:
 
 def test_send_data_is_the_only_way_out(protocol: LanguageServerProtocol) -> None:
     sent: list[object] = []
-    protocol._send_data = sent.append  # type: ignore[method-assign]
+    protocol._send_data = sent.append  # type: ignore[method-assign,assignment]
     protocol._send_response(1, result="r")
     protocol.notify("m", None)
     protocol.send_request("m", None)
@@ -57,7 +58,7 @@ def test_converter_structures_messages(protocol: LanguageServerProtocol) -> None
 def test_request_futures_hold_both_directions(protocol: LanguageServerProtocol) -> None:
     protocol._send_data = lambda data: None  # type: ignore[method-assign]
     future = protocol.send_request("m", None, msg_id="theirs")
-    assert protocol._request_futures == {"theirs": future}
+    assert list(protocol._request_futures.values()) == [future]
 
     async def cancel() -> bool:
         task = asyncio.create_task(asyncio.sleep(60))
@@ -67,7 +68,7 @@ def test_request_futures_hold_both_directions(protocol: LanguageServerProtocol) 
         return task.cancelled()
 
     assert asyncio.run(cancel())
-    assert 1 not in protocol._request_futures
+    assert list(protocol._request_futures) == ["theirs"]
 
 
 def test_workspace_is_made_by_initialize_before_the_feature_runs(protocol: LanguageServerProtocol) -> None:
@@ -108,7 +109,7 @@ def test_changes_go_through_update_text_document(protocol: LanguageServerProtoco
 
 
 def test_the_server_is_given_by_the_name_ls() -> None:
-    server = LanguageServer("n", "v", converter_factory=default_converter, protocol_cls=LanguageServerProtocol)
+    server = LanguageServer("n", "v", converter_factory=get_converter, protocol_cls=LanguageServerProtocol)
 
     @server.command("c")
     async def command(ls: LanguageServer, *arguments: object) -> object:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 
 import pytest
 from lsprotocol.types import Diagnostic, Position, Range
+
 from rulecore_sidecar.lsp import diagnostics as module
 from rulecore_sidecar.lsp.diagnostics import Diagnostics
 
@@ -110,7 +111,8 @@ def test_pulls_share_a_look_and_its_identity() -> None:
     async def test(editor: Editor) -> None:
         editor.diagnostics.opened(URI)
         first, second = await asyncio.gather(editor.diagnostics.report(URI), editor.diagnostics.report(URI))
-        assert first is second is not None
+        assert first is not None
+        assert first is second
         editor.diagnostics.refresh()
         third = await editor.diagnostics.report(URI)
         assert third is not None

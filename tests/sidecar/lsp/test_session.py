@@ -86,7 +86,7 @@ def test_cohesion_has_its_own_code(tmp_path: Path) -> None:
     ("offered", "chosen", "column"),
     [
         (None, "utf-16", 10),
-        (["utf-8", "utf-16"], "utf-8", 14),
+        (["utf-8", "utf-16"], "utf-8", 13),
         (["utf-32", "utf-16"], "utf-32", 9),
         (["utf-7", "utf-16"], "utf-16", 10),
     ],
@@ -249,7 +249,7 @@ def test_folders_come_and_go(tmp_path: Path) -> None:
         client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [folder]}})
         while client.result("rulecore/root", {"root": str(two)}) != str(one):
             pass
-        assert b"stopped two" in client.stderr
+        client.wait_for_stderr("stopped two")
 
 
 def test_watchers_are_asked_for_when_the_client_can(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rulecore_sidecar.lsp.uris import path_text, scheme_of, to_path
 
 

@@ -4,15 +4,19 @@ import asyncio
 import io
 import os
 import signal
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 
 import pytest
+
 from rulecore_kernel.analysis import Config, Findings
 from rulecore_sidecar.lsp import worker
 from rulecore_sidecar.lsp.worker import AnalysisError, AnalysisProcess, Job
 
+DEFAULT = Config()
 
-def job(source: bytes = b"# TODO x\n", key: str = "k", config: Config = Config()) -> Job:
+
+def job(source: bytes = b"# TODO x\n", key: str = "k", config: Config = DEFAULT) -> Job:
     return Job(key, source, "python", config)
 
 
@@ -26,8 +30,7 @@ def run(test: Callable[[AnalysisProcess], Coroutine[object, object, None]]) -> N
         try:
             await test(analysis)
         finally:
-            analysis.kill()
-            await asyncio.sleep(0)
+            await analysis.close()
 
     asyncio.run(inside())
 
@@ -104,7 +107,7 @@ def test_a_job_that_fails_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_trees_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "MAX_DOCUMENTS", 2)
-    trees: worker._Trees = worker.OrderedDict()
+    trees: worker._Trees = OrderedDict()
     for key in "abcab":
         worker._look(job(key=key), trees)
     assert [slot[0] for slot in trees] == ["a", "b"]

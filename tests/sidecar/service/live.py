@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -106,10 +106,14 @@ class Served:
 
         def answers() -> bool:
             found[:] = (self.runtime / "rulecore").glob("*.sock")
+            if not found:
+                return False
             try:
-                return bool(found) and Line(found[0]).ask("rulecore/ping")["pid"] == self.process.pid
+                line = Line(found[0])
             except OSError:
                 return False
+            with closing(line):
+                return line.ask("rulecore/ping")["pid"] == self.process.pid
 
         wait_for(answers)
         return found[0]

@@ -329,6 +329,14 @@ def test_too_many_connections_are_told_so(sidecar):
     held[0].ask("rulecore/ping"), held[-1].ask("rulecore/ping")
     extra = json.loads(Line(sidecar.endpoint).stream.readline())
     assert "256" in extra["error"]["message"]
+    held.pop().close()
+    wait_for(lambda: b"error" not in _first_words(sidecar.endpoint))
+
+
+def _first_words(endpoint):
+    line = Line(endpoint)
+    line.socket.sendall(b'{"id": 1, "method": "rulecore/ping"}\n')
+    return line.stream.readline()
 
 
 def test_a_damaged_store_is_set_aside_and_said(sidecar):
@@ -370,3 +378,29 @@ def test_a_rulecore_folder_that_git_tracks_is_not_read(workspace, tmp_path):
     with served(workspace, tmp_path / "r") as sidecar:
         assert sidecar.agent().read("a.py")["action"] == "allow"
     assert (folder / "guard.db").read_bytes() == b"planted"
+
+
+# -- where there are no Unix sockets
+
+
+def test_loopback_wants_the_token_in_the_first_request(workspace, tmp_path, monkeypatch):
+    import socket
+
+    from rulecore_sidecar import client
+
+    (tmp_path / "r").mkdir(mode=0o700)
+    monkeypatch.setenv("RULECORE_TRANSPORT", "loopback")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "r"))
+    endpoint = client.ensure_served(workspace)
+    assert endpoint.suffix == ".json" and stat.S_IMODE(endpoint.stat().st_mode) == 0o600
+    pong = client.call(workspace, "rulecore/ping", {})
+    try:
+        known = json.loads(endpoint.read_text())
+        assert len(known["token"]) == 64
+        with socket.create_connection(("127.0.0.1", known["port"]), 5) as stranger:
+            stranger.sendall(b'{"id": 1, "method": "rulecore/ping", "params": {"token": "guess"}}\n')
+            stream = stranger.makefile("rb")
+            assert json.loads(stream.readline())["error"]["code"] == -32600
+            assert stream.readline() == b"", "it hangs up"
+    finally:
+        os.kill(pong["pid"], 15)
