@@ -111,9 +111,8 @@ def _parameters_page() -> str:
         "Where a value comes from, strongest first: runtime, `project.md`, environment, default. `project.md` is "
         "looked for at the workspace's root and in `.clinerules/`; its YAML front matter holds the keys, dotted or "
         "nested. The environment variable of a key is `RULECORE_` and the key in capitals with `_` for `.`. A "
-        "value of the wrong type or out of range falls back to the default; that and a key nobody reads are reported.\n\n"
-        + _grid(("key", "allowed", "default", "read by", "meaning"), rows)
-        + "\n"
+        "value of the wrong type or out of range falls back to the default; that and a key nobody reads are "
+        "reported.\n\n" + _grid(("key", "allowed", "default", "read by", "meaning"), rows) + "\n"
     )
 
 

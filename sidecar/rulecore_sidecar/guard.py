@@ -114,7 +114,10 @@ class Guard:
             return wire.decision(decide.Verdict(Decision(outcome="continue")))
         opened = live.open.pop(op_id, None)
         result = wire.result(event)
-        self._note_window(live, call, opened)
+        window = self._note_window(live, call, opened)
+        if window is not None and call.key in live.state.calls:
+            for key, content in self._workspace.look_around(window):
+                self.external_write(key, content)
         facts = self._workspace.facts_after(call, live.state)
         verdict = decide.post(live.state, call, result, facts, self._policy())
         writes = live.state.apply(verdict.writes)
@@ -160,11 +163,15 @@ class Guard:
             result = Result(mark, failed=denial.rule != "IdempotencyGuard.delivered", fingerprint=mark)
         return decide.post(live.state, call, result, facts, self._policy(), ran=False)
 
-    def _note_window(self, live: Live, call: Call, opened: Open | None) -> None:
+    def _note_window(self, live: Live, call: Call, opened: Open | None) -> Window | None:
+        """When the command ran; None for a call that runs none."""
         commands = [head(op.command) for op in call.ops if op.command is not None]
-        if commands:
-            now = self._clock()
-            live.windows.append(Window(opened.started if opened else now, now, ", ".join(filter(None, commands))))
+        if not commands:
+            return None
+        now = self._clock()
+        window = Window(opened.started if opened else now, now, ", ".join(filter(None, commands)))
+        live.windows.append(window)
+        return window
 
     def _tell_others(self, live: Live, call: Call, facts: Mapping[str, FileFact]) -> None:
         """What this agent wrote is news to every other session."""

@@ -31,7 +31,7 @@ from rulecore_sidecar.workspace import Workspace
 
 PROTOCOL_VERSION = 1
 SWEEP_SECONDS = 30.0
-_ACCEPT_BACKLOG = 128
+_ACCEPT_BACKLOG = 512
 
 log = logging.getLogger("rulecore")
 
@@ -55,6 +55,12 @@ class Sidecar:
 
     async def start(self) -> None:
         """Take the workspace and listen. Raises :class:`AlreadyOwned`, :class:`EndpointError` or ``OSError``."""
+        self.open()
+        await self._listen(socket_path(self.root))
+        self._sweeper = asyncio.create_task(self._sweep())
+
+    def open(self) -> None:
+        """Take the workspace, without listening. Raises as :meth:`start` does."""
         path = socket_path(self.root)
         make_folder(path.parent)
         lock = WorkspaceLock(path.with_suffix(".lock"))
@@ -68,8 +74,6 @@ class Sidecar:
         for notice in self.store.notices:
             log.warning(notice)
         self._methods = self.methods()
-        await self._listen(path)
-        self._sweeper = asyncio.create_task(self._sweep())
 
     async def _listen(self, path: Path) -> None:
         """Bind under the lock, so that what lies at ``path`` can only be a dead owner's."""
@@ -104,9 +108,12 @@ class Sidecar:
 
     async def _sweep(self) -> None:
         while True:
+            try:
+                for key, content in await self.workspace.sweep():
+                    self.guard.external_write(key, content)
+            except Exception:
+                log.exception("a sweep failed; the next one looks at everything again")
             await asyncio.sleep(SWEEP_SECONDS)
-            for key, content in self.workspace.sweep():
-                self.guard.external_write(key, content)
 
     async def stop(self) -> None:
         """Let go of the workspace. Safe to call twice."""
@@ -118,6 +125,10 @@ class Sidecar:
                 connection.close()
             socket_path(self.root).unlink(missing_ok=True)
             self._server = None
+        self.close()
+
+    def close(self) -> None:
+        """The other end of :meth:`open`."""
         if self._lock is not None:
             self.store.close()
             self._lock.release()
@@ -166,6 +177,7 @@ class Sidecar:
             "root": str(self.root),
             "capabilities": sorted(self._methods),
             "open_buffers": len(self.workspace.truth.overlays),
+            "swept": self.workspace.swept,
             "notices": [*self.store.notices, *self.project.notices],
         }
 

@@ -7,11 +7,13 @@ own command, a move of git's HEAD; else it is somebody else.
 Limit: what happened while no sidecar ran is somebody else's. Source: spec agents.md section 2.3, sidecar.md section 2.
 """
 
+import asyncio
 import base64
 import os
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,13 +24,15 @@ from rulecore_sidecar import wire
 from rulecore_sidecar.store import Cached
 from rulecore_sidecar.truth.filetruth import FileTruth
 from rulecore_sidecar.truth.lines import changed_ranges
-from rulecore_sidecar.truth.values import Kind, View
+from rulecore_sidecar.truth.listing import list_files
+from rulecore_sidecar.truth.values import Kind, Snapshot, View
 
 UNSAVED = "unsaved text in the editor (ask the user to save it)"
 SAVED = "a save in the editor"
 GIT = "git (HEAD moved)"
 SOMEBODY = "somebody else"
 _HEAD_MOVES_KEPT = 16
+_ARTIFACTS_KEPT = 10_000
 _UNSTABLE = "unstable"
 _CLOCK_GRAIN = 0.05
 """Seconds by which a file's time may lie outside the command that wrote it."""
@@ -41,6 +45,10 @@ class Window(NamedTuple):
     ended: float
     command: str
 
+    def covers(self, moment: float) -> bool:
+        """True when something that happened at ``moment`` may be the command's doing."""
+        return self.started - _CLOCK_GRAIN <= moment <= self.ended + _CLOCK_GRAIN
+
 
 class Workspace:
     """One workspace's file truth in the guards' terms. For the thread of the event loop."""
@@ -51,6 +59,8 @@ class Workspace:
         self.editor = EditorBuffers(self.truth)
         self._clock = clock
         self._head_moves: list[float] = []
+        self._artifacts: set[str] = set()
+        self.swept = False
 
     @property
     def generation(self) -> int:
@@ -111,7 +121,7 @@ class Workspace:
             return known
         changed_at = view.mtime_ns / 1e9
         for window in windows:
-            if window.started - _CLOCK_GRAIN <= changed_at <= window.ended + _CLOCK_GRAIN:
+            if window.covers(changed_at):
                 return f"your own command {window.command}"
         if any(abs(moved - changed_at) <= 1.0 for moved in self._moves_of_head()):
             return GIT
@@ -145,11 +155,48 @@ class Workspace:
                 found.append({"path": entry.path, "by": self._who(view, ()), "gone": view.kind is Kind.ABSENT})
         return found
 
-    def sweep(self) -> list[tuple[str, str | None]]:
-        """Look at everything; returns what changed, with its content's hash, unless a known writer changed it."""
+    async def sweep(self) -> list[tuple[str, str | None]]:
+        """Look at everything, letting other work in between; returns what somebody changed, with its content's hash.
+
+        The first sweep finds everything and returns nothing.
+        """
         self._moves_of_head()
-        changed = self.truth.sweep().changed
-        return [(key, _content(self.truth.disk(key))) for key in changed if self.truth.writer_of(key) is None]
+        known = self.truth.snapshot()
+        self.truth.overflow()
+        scope = self.truth.take_scope()
+        listing = await asyncio.to_thread(list_files, self.truth.root, scope.under)
+        changed: list[str] = []
+        for batch in chain(self.truth.look_again(scope.known), self.truth.look_again(self.truth.new_paths(listing))):
+            changed += batch
+            await asyncio.sleep(0)
+        if not self.swept:
+            self.swept = True
+            return []
+        return self._by_others(changed, known, None)
+
+    def look_around(self, window: Window) -> list[tuple[str, str | None]]:
+        """Look at everything at once: what somebody changed since the last look, before a command is called a loop.
+
+        Files that came into being while a command ran (``window`` or an earlier one) are its artifacts; that it writes
+        them again is no news. Empty before the first sweep, which is what there would be to compare with.
+        """
+        if not self.swept:
+            return []
+        known = self.truth.snapshot()
+        return self._by_others(self.truth.sweep().changed, known, window)
+
+    def _by_others(
+        self, changed: Iterable[str], known: Snapshot, window: Window | None
+    ) -> list[tuple[str, str | None]]:
+        found: list[tuple[str, str | None]] = []
+        for key in changed:
+            view = self.truth.disk(key)
+            during = window is not None and window.covers(view.mtime_ns / 1e9)
+            if during and key not in known and len(self._artifacts) < _ARTIFACTS_KEPT:
+                self._artifacts.add(key)
+            if not (during and key in self._artifacts) and self.truth.writer_of(key) is None:
+                found.append((key, _content(view)))
+        return found
 
     def is_tracked(self, path: str) -> bool:
         """True when git tracks something under ``path`` of the root."""

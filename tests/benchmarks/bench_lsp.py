@@ -15,12 +15,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-OURS = [
-    sys.executable,
-    "-I",
-    str(Path(__file__).resolve().parents[1] / "sidecar" / "lsp" / "fake_server.py"),
-    "--quiet",
-]
+FAKE_SERVER = Path(__file__).resolve().parents[1] / "sidecar" / "lsp" / "fake_server.py"
+OURS = [sys.executable, "-I", str(FAKE_SERVER), "--quiet"]
 STOCK = [sys.executable, "-I", __file__, "--stock"]
 WARM_UP = 20
 
@@ -66,7 +62,7 @@ class Wire:
 
     def initialize(self) -> None:
         root = Path("/w").absolute().as_uri()
-        pulling = {"textDocument": {"diagnostic": {}}}
+        pulling: dict[str, Any] = {"textDocument": {"diagnostic": {}}}
         self.ask("initialize", {"processId": None, "rootUri": root, "capabilities": pulling})
         self.send({"method": "initialized", "params": {}})
 

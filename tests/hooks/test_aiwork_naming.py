@@ -317,8 +317,11 @@ class TestPlaces:
         work.stage(BAD)
         other = Work.create(tmp_path / "other", tmp_path)
         other.stage(GOOD)
-        run = other.hook("--root", work.top, GIT_DIR=str(other.top / ".git"), GIT_INDEX_FILE=".git/index")
-        assert "error AW101" in run.output
+        git = other.top / ".git"
+        foreign = {"GIT_DIR": str(git), "GIT_INDEX_FILE": str(git / "index"), "GIT_WORK_TREE": str(other.top)}
+        assert "error AW101" in other.hook("--root", work.top, **foreign).output
+        push = {"PRE_COMMIT_REMOTE_NAME": "origin", "PRE_COMMIT_TO_REF": "HEAD"}
+        assert "error AW101" in other.hook("--root", work.top, **push).output
 
 
 class TestPush:
@@ -364,6 +367,14 @@ class TestPush:
         clone.git("update-ref", "refs/remotes/origin/feature", "HEAD")
         assert self.push(clone)[0] == 0
         assert self.push(clone, "another")[0] == 1
+
+    def test_what_the_default_branch_has_already_only_warns(self, clone: Work) -> None:
+        clone.seed(BAD)
+        clone.git("update-ref", "refs/remotes/origin/main", "HEAD")
+        clone.seed(GOOD_2)
+        code, output = self.push(clone)
+        assert code == 0
+        assert "warning AW101" in output
 
     def test_the_first_push_of_all(self, tmp_path: Path) -> None:
         fresh = Work.create(tmp_path / "fresh", tmp_path)

@@ -152,9 +152,9 @@ def _misplaced(place: Place) -> str:
     first, *rest = place.inside
     if (first == ASSETS and rest) or (first in ROOT_FILES and not rest):
         return ""
-    if first in FOLDERS and rest[:-1] in ([], [ARCHIVE]):
-        return f"a document is a .md file: move other files to {ROOT}/{ASSETS}/."
     if first in FOLDERS and rest:
+        if rest[:-1] in ([], [ARCHIVE]):
+            return f"a document is a .md file: move other files to {ROOT}/{ASSETS}/."
         return (
             f"{first}/ has no folder but {ARCHIVE}/: move a document up to {first}/, other files to {ROOT}/{ASSETS}/."
         )

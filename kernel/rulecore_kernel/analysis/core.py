@@ -102,8 +102,10 @@ class Document:
     def _parsed(self) -> Tree | None:
         if self._language not in LANGUAGES or _over_cap(self._source):
             return None
+        if self._tree is None or self._tree.root_node.has_error:
+            return parse(self._source, self._language)
         tree = parse(self._source, self._language, self._tree)
-        if self._tree is not None and tree.root_node.has_error:
+        if tree.root_node.has_error:
             # What an incremental parse makes of an error depends on the way there; a fresh one does not.
             return parse(self._source, self._language)
         return tree

@@ -15,8 +15,8 @@ from tree_sitter import Language, Parser, Query, Tree
 class LanguageRow(NamedTuple):
     """What the rules need to know of one language.
 
-    `grammar` imports and loads it; `query` captures @comment, @class, @error and @open, the quote of a string that never
-    ends; `signature_decorators` mark methods without a body.
+    `grammar` imports and loads it; `query` captures @comment, @class, @error and @open, the quote of a string that
+    never ends; `signature_decorators` mark methods without a body.
     """
 
     grammar: Callable[[], object]

@@ -15,7 +15,6 @@ from .todo import RULE as TODO
 
 RULE = "allowWithoutReason"
 
-_HINT = re.compile(rb"rulecore:|noqa|pylint:|NOSONAR", re.IGNORECASE)
 _OURS = re.compile(
     rb"rulecore:[ \t]*allow[ \t]+(?P<rules>\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*"
     rb"(?:(?:" + "—".encode() + rb"|" + "–".encode() + rb"|--?|:)[ \t]*(?P<reason>\S.*)?)?"
@@ -45,9 +44,6 @@ def suppressed(findings: Iterable[Finding], syntax: Syntax) -> Iterator[Finding]
 
     A marker stands on the finding's line, or alone on the line above it (above the decorators, for a class).
     """
-    if not _HINT.search(syntax.source):
-        yield from findings
-        return
     allowed: dict[int, list[Allowance]] = {}
     for comment in syntax.comments:
         ours = _OURS.search(comment.text)

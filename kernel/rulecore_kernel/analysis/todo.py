@@ -12,7 +12,6 @@ from .syntax import Comment, Syntax
 RULE = "todoFIXME"
 
 _TAGS = rb"TODO|FIXME|XXX|HACK|BUG|STOPSHIP"
-_ANY_TAG = re.compile(_TAGS, re.IGNORECASE)
 _FIRST_WORD = re.compile(rb"[\s/*#\-!;<]*(" + _TAGS + rb")(?!\w)", re.IGNORECASE)
 _IN_CAPITALS = re.compile(
     rb"#[ \t]*(" + _TAGS + rb")(?!\w)"  # a second comment inside the first
@@ -26,8 +25,6 @@ def todo_findings(syntax: Syntax, config: Config) -> Iterator[Finding]:
 
     Strings, docstrings and words that merely contain a tag ("AutoDown", "todos") are not comments' tags.
     """
-    if not _ANY_TAG.search(syntax.source):
-        return
     for comment in syntax.comments:
         found = _FIRST_WORD.match(comment.text) or _IN_CAPITALS.search(comment.text)
         if found:

@@ -52,10 +52,8 @@ class Domain(NamedTuple):
     def mismatch(self, value: object, path: str = "") -> Mismatch | None:
         """The first part of ``value`` that does not belong, or None when all of it does."""
         if value is None:
-            belongs = self.nullable or self.type is Type.ANY
-        else:
-            belongs = _BELONGS[self.type](self, value)
-        if not belongs:
+            return None if self.nullable or self.type is Type.ANY else Mismatch(path, "null", self.describe())
+        if not _BELONGS[self.type](self, value):
             return Mismatch(path, shown(value), self.describe())
         return self._inner_mismatch(value, path) if self.items is not None or self.fields else None
 
@@ -107,7 +105,7 @@ def _is_number(domain: Domain, value: object) -> bool:
 
 
 _BELONGS: Mapping[Type, Callable[[Domain, object], bool]] = {
-    Type.ANY: lambda _, value: True,
+    Type.ANY: lambda *_: True,
     Type.BOOLEAN: lambda _, value: isinstance(value, bool),
     Type.INTEGER: lambda domain, value: isinstance(value, int) and _is_number(domain, value),
     Type.NUMBER: _is_number,

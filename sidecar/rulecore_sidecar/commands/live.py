@@ -17,7 +17,9 @@ SOCKNAME_HELP = """Print the socket of a workspace's guard; starts the guard whe
 """
 LSP_HELP = """Run the language server on standard input and output, with the guard of the workspace beside it.
 
-Your editor starts it: [bold]rulecore lsp[/].
+Your editor starts it.
+
+[bold]Example:[/] rulecore lsp
 """
 
 Root = Annotated[

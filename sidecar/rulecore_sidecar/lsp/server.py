@@ -6,7 +6,8 @@ Source: spec sidecar.md section 3.
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,7 @@ class EditorServer(LanguageServer):
         )
         self.end = end
         self.editor = f"editor#{os.getpid()}"
-        self.workspaces = Workspaces(make_services, self.tell)
+        self.workspaces = Workspaces(make_services, self.tell, self._moving_documents)
         self.diagnostics = Diagnostics(self._look, self._publish)
         self._analyser = AnalysisProcess()
         self._docs = docs
@@ -102,13 +103,17 @@ class EditorServer(LanguageServer):
             self._parent = asyncio.create_task(parent_death(process))
             self._parent.add_done_callback(lambda _: self.end(self.protocol.exit_code))
 
-    def hand_over(self, root: Path) -> None:
-        """Give the open documents of a folder to its services, which are new."""
-        for document in self.documents.open_documents():
-            place = self.sink(document.uri)
-            if place is not None and place[1].is_relative_to(root):
-                sink, path = place
-                sink.open(path, document.source, document.version or 0, self.editor)
+    @contextmanager
+    def _moving_documents(self) -> Iterator[None]:
+        """Hand every open document over from the sink that it had before to the one that it has after."""
+        before = [(document, self.sink(document.uri)) for document in self.documents.open_documents()]
+        yield
+        for document, old in before:
+            new = self.sink(document.uri)
+            if old and not (new and new[0] is old[0]):
+                old[0].close(old[1], self.editor)
+            if new and not (old and new[0] is old[0]):
+                new[0].open(new[1], document.source, document.version or 0, self.editor)
 
     # What people are told
 

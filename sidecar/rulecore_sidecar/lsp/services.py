@@ -54,7 +54,7 @@ class Services(Protocol):
 
     @property
     def sink(self) -> EditorSink:
-        """Where the editor's buffers go."""
+        """Where the editor's buffers go; the same object every time."""
 
     @property
     def dispatch(self) -> Dispatch:

@@ -7,6 +7,7 @@ Source: spec sidecar.md sections 1 and 3 (multi-root).
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -25,20 +26,32 @@ _PLACES: Final = ("root", "cwd", "path")
 
 
 class Workspaces:
-    """Folders and their services. ``tell`` gets a text for the person in front of the editor."""
+    """Folders and their services.
 
-    def __init__(self, make: MakeServices, tell: Callable[[str], None]) -> None:
+    ``tell`` gets a text for the person in front of the editor. ``moving`` surrounds every change of what
+    :meth:`of` answers, so that open documents can be handed over.
+    """
+
+    def __init__(
+        self, make: MakeServices, tell: Callable[[str], None], moving: Callable[[], AbstractContextManager[None]]
+    ) -> None:
         self._make = make
         self._tell = tell
+        self._moving = moving
         self._services: dict[Path, Services] = {}
+        self._turn = asyncio.Lock()
 
     def __bool__(self) -> bool:
         return bool(self._services)
 
     async def add(self, root: Path) -> None:
         """Start the services of a folder."""
-        if root in self._services:
-            return
+        async with self._turn:
+            if root not in self._services and (services := await self._started(root)) is not None:
+                with self._moving():
+                    self._services[root] = services
+
+    async def _started(self, root: Path) -> Services | None:
         try:
             services = self._make(root)
             await asyncio.wait_for(services.start(), START_LIMIT)
@@ -46,22 +59,20 @@ class Workspaces:
             log.exception("the services of a workspace could not be started")
             reason = str(error) or type(error).__name__
             self._tell(f"rulecore: no guard for {root}: {reason}. The server's log says more.")
-        else:
-            self._services[root] = services
+            return None
+        return services
 
     async def remove(self, root: Path) -> None:
         """Stop the services of a folder."""
-        services = self._services.pop(root, None)
-        if services is None:
-            return
-        try:
-            await asyncio.wait_for(services.stop(), STOP_LIMIT)
-        except Exception:
-            log.exception("the services of a workspace did not stop cleanly")
+        async with self._turn:
+            if root in self._services:
+                with self._moving():
+                    services = self._services.pop(root)
+                await _stop(services)
 
     async def close(self) -> None:
-        """Stop everything."""
-        await asyncio.gather(*(self.remove(root) for root in list(self._services)))
+        """Stop everything; whoever is just starting is left behind."""
+        await asyncio.gather(*(_stop(services) for services in self._services.values()))
 
     def _root_of(self, path: Path) -> Path | None:
         inside = [root for root in self._services if path.is_relative_to(root)]
@@ -97,3 +108,10 @@ class Workspaces:
                 sorted_by_root.setdefault(root, []).append(path)
         for root, inside in sorted_by_root.items():
             self._services[root].sink.touched(inside)
+
+
+async def _stop(services: Services) -> None:
+    try:
+        await asyncio.wait_for(services.stop(), STOP_LIMIT)
+    except Exception:
+        log.exception("the services of a workspace did not stop cleanly")

@@ -4,11 +4,14 @@ A look-up is one ``lstat``. An equal signature whose entry is not racy is a hit.
 ``fstat``, up to three times; what will not hold still is `unstable`.
 
 Guarantees: a hash is of bytes that one read gave while the file's signature did not move, and a file changed within
-the racy window gave the same bytes twice. A hit means that ``lstat`` equals the signature now. Racy counts from the
-moment of the read and from mtime and ctime alike, so neither coarse nor forged mtimes hide a change.
-Limits: stores through ``mmap`` show only when the kernel moves mtime; a file system whose clock lags ours by more than
-the window can hide a change of equal size within one tick of its timestamps; on Windows, where mode differs between
-``lstat`` and ``fstat`` for programs, those are read every time. Source: spec sidecar.md §2.
+the racy window gave the same bytes twice (one write call moves mtime once, while its bytes still move). A hit means
+that ``lstat`` equals the signature now. Racy counts from the moment of the read and from mtime and ctime alike, so
+neither coarse nor forged mtimes hide a change.
+Limits: a file that is half written is hashed as it stands, and read again at each look-up until it rests. Stores
+through ``mmap``, and a single write call that lasts longer than the window, show only when the kernel moves mtime. A
+file system whose clock lags ours by more than the window can hide a change of equal size within one tick of its
+timestamps. On Windows, where mode differs between ``lstat`` and ``fstat`` for programs, those are read every time.
+Source: spec sidecar.md §2.
 """
 
 import errno

@@ -150,12 +150,13 @@ class FileTruth:
 
     def did_open(self, path: str, text: str, version: int, editor: str = EDITOR) -> bool:
         """An editor shows ``text`` for ``path``. False (the disk counts) outside the root or beyond the limit."""
-        disk = self.disk(path)
-        place = self.paths.locate(disk.key)
+        document = Document(editor, path)
+        place = self.paths.locate(self.disk(path).key)
         if not place.inside:
+            self.overlays.close(document)
             return False
         entry, data = self._disk.read(place)
-        return self.overlays.open(Document(editor, path), place.key, version, text, data, entry.hash)
+        return self.overlays.open(document, place.key, version, text, data, entry.hash)
 
     def did_change(self, path: str, text: str, version: int, editor: str = EDITOR) -> bool:
         """The whole text after a change. False, and ignored, for a stale version or what is not open."""

@@ -200,6 +200,10 @@ class ClineRun:
         assert isinstance(answer, dict)
         return answer
 
+    def serve(self) -> None:
+        """Have a sidecar run before Cline does."""
+        assert self.rulecore("sockname").returncode == 0
+
     def kill_sidecar(self, how: int = signal.SIGKILL) -> None:
         """End the sidecar that serves the workspace, if one does."""
         try:

@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from e2e.cline.harness import ClineRun
-from e2e.cline.mock_openai import Call, Turn, call
+from e2e.cline.harness import ClineRun, text_of
+from e2e.cline.mock_openai import Turn, call
+from e2e.cline.steps import BLANKED, SHOWN, TEXT, after, command, edit, read
 
 from rulecore_sidecar.agents.cline_read import read_text
 from rulecore_sidecar.agents.cline_result import cut_middle
@@ -17,28 +18,6 @@ pytestmark = pytest.mark.e2e
 
 EAGER = {"CLINE_MESSAGE_BUILDER_MIN_OUTDATED_REWRITE_BYTES": "0"}
 """Cline blanks superseded copies of a file at once and not only when that pays."""
-BLANKED = "[outdated - see the latest file content]"
-TEXT = "alpha = 1\nbeta = 2\n"
-SHOWN = "1 | alpha = 1\\n2 | beta = 2"
-
-
-def read(path: Path, start: int | None = None, end: int | None = None) -> Turn:
-    wanted = {"path": str(path), "start_line": start, "end_line": end}
-    return call("read_files", {"files": [{name: value for name, value in wanted.items() if value is not None}]})
-
-
-def edit(path: Path, old: str, new: str) -> Turn:
-    return call("editor", {"path": str(path), "old_text": old, "new_text": new})
-
-
-def command(text: str) -> Turn:
-    return call("run_commands", {"commands": [text]})
-
-
-def after(turn: Turn, act: object) -> Turn:
-    """``turn``, with ``act()`` done just before Cline gets it."""
-    assert callable(act)
-    return Turn(turn.calls, turn.text, act)
 
 
 # -- redundant reads
@@ -55,7 +34,7 @@ def test_a_redundant_read_is_refused_and_the_first_copy_stays(machine: ClineRun,
     path = machine.write("a.py", TEXT)
     outcome = machine.run([read(path), read(path)], env=env)
     first, second = (outcome.results()[c] for c in ("call_0_0", "call_1_0"))
-    assert SHOWN in first
+    assert SHOWN in first and BLANKED not in first
     assert "IdempotencyGuard.delivered" in second and "a.py" in second and SHOWN not in second
     assert outcome.finish_reason == "completed"
 
@@ -68,7 +47,7 @@ def test_after_a_refusal_the_same_read_is_served(machine: ClineRun) -> None:
 
 def test_many_refusals_in_a_row_do_not_end_the_run(machine: ClineRun) -> None:
     paths = [machine.write(f"f{n}.py", TEXT) for n in range(5)]
-    first = Turn(tuple(Call("read_files", {"files": [{"path": str(p)}]}) for p in paths))
+    first = Turn(tuple(read(path).calls[0] for path in paths))
     outcome = machine.run([first, *(read(path) for path in paths)])
     results = outcome.results()
     assert all("IdempotencyGuard" in results[f"call_{n}_0"] for n in range(1, 6))
@@ -105,7 +84,8 @@ def test_what_read_files_shows_is_what_the_adapter_computes(bare: ClineRun) -> N
     texts = {
         "ends.txt": "a\r\nb\rc\n\nd", "separators.txt": "a\u2028b\u2029c\x0bd\x0ce\x85f\n g\n", "empty.txt": "",
         "one.txt": "\n", "bom.txt": "\ufeffa\nb\n", "long.txt": "x" * 2_500 + "\nshort\n" + "😀" * 1_200,
-        "many.txt": "".join(f"{n}\n" for n in range(1, 2_501)), "wide.txt": "".join(f"{n} {'y' * 70}\n" for n in range(1, 999)),
+        "many.txt": "".join(f"{n}\n" for n in range(1, 2_501)),
+        "wide.txt": "".join(f"{n} {'y' * 70}\n" for n in range(1, 999)),
     }  # fmt: skip
     wanted: list[tuple[str, int | None, int | None]] = [(name, None, None) for name in texts]
     wanted += [("wide.txt", 10, 20), ("wide.txt", 990, 1_200), ("wide.txt", 2_000, None), ("many.txt", 5, 2_400)]
@@ -119,17 +99,14 @@ def test_what_read_files_shows_is_what_the_adapter_computes(bare: ClineRun) -> N
 
 
 def test_after_compaction_a_read_is_served(machine: ClineRun) -> None:
-    paths = [machine.write(f"f{n}.py", "".join(f"{n} {m} {'z' * 70}\n" for m in range(95))) for n in range(24)]
+    paths = [machine.write(f"f{n}.py", "".join(f"<{n}:{m}> {'z' * 70}\n" for m in range(90))) for n in range(24)]
     batches = [
-        Turn(
-            tuple(Call("read_files", {"files": [{"path": str(p)}]}) for p in paths[n : n + 8]),
-            tokens=126_000 if n else None,
-        )
-        for n in (0, 8, 16)
+        Turn(tuple(read(path).calls[0] for path in paths[first : first + 8]), tokens=126_000 if first else None)
+        for first in (0, 8, 16)
     ]
     outcome = machine.run([*batches, read(paths[0])], flags=["--compaction", "basic"])
-    assert "0 50 zzz" not in "".join(outcome.results(3).values()), "the first files were compacted away"
-    assert "0 50 zzz" in outcome.results(4)["call_3_0"]
+    assert not any("<0:50>" in result for result in outcome.results(3).values()), "Cline has compacted it away"
+    assert "<0:50>" in outcome.results(4)["call_3_0"]
 
 
 def test_a_sub_agent_has_its_own_ledger(machine: ClineRun) -> None:
@@ -142,26 +119,27 @@ def test_a_sub_agent_has_its_own_ledger(machine: ClineRun) -> None:
 
 def test_a_resumed_session_may_read_again(machine: ClineRun) -> None:
     path = machine.write("a.py", TEXT)
-    with machine.chat([read(path), read(path)]) as chat:
+    with machine.chat([read(path)]) as chat:
         assert chat.say("first thing") == "end_turn"
-        assert "IdempotencyGuard" in chat.results()["call_1_0"]
     with machine.chat([read(path)], session=chat.session) as later:
         assert later.say("second thing") == "end_turn"
-        assert SHOWN in list(later.results().values())[-1]
+        assert [SHOWN in text_of(m["content"]) for m in later.messages() if m["role"] == "tool"] == [True, True]
 
 
 # -- loops
 
 
 def test_read_and_failing_edit_by_turns_is_broken(machine: ClineRun, tmp_path: Path) -> None:
-    script_for = lambda path: [turn for _ in range(8) for turn in (read(path), edit(path, "gamma", "delta"))]  # noqa: E731
-    path = machine.write("a.py", TEXT)
-    outcome = machine.run(script_for(path))
+    def alternation(on: ClineRun) -> list[Turn]:
+        path = on.write("a.py", TEXT)
+        return [turn for _ in range(8) for turn in (read(path), edit(path, "gamma", "delta"))]
+
+    outcome = machine.run(alternation(machine))
     assert len(outcome.requests) < 13
     assert "OnError.calibrated" in outcome.said_by_hooks()
     assert outcome.finish_reason == "error" and "rulecore halt clear" in outcome.stderr, "the person is told why"
     free = ClineRun(tmp_path)
-    assert len(free.run(script_for(free.write("a.py", TEXT))).requests) == 17
+    assert len(free.run(alternation(free)).requests) == 17
 
 
 def test_varied_failing_edits_get_the_switch_advice(machine: ClineRun) -> None:
@@ -186,8 +164,7 @@ def test_a_halt_stops_writes_until_a_person_clears_it(machine: ClineRun) -> None
         results = list(chat.results().values())
         assert "OnError.forcehalt" in results[-2] and SHOWN in results[-1], "writes are refused, reads pass"
         assert not (machine.workspace / "made0").exists() and not (machine.workspace / "made1").exists()
-        cleared = machine.rulecore("halt", "clear", "--all")
-        assert cleared.returncode == 0, cleared.stderr
+        assert machine.ask("rulecore/halt/clear", all=True) == {"cleared": 1}
         assert chat.say("now go on") == "end_turn"
         assert (machine.workspace / "made1").exists()
 
@@ -197,7 +174,10 @@ def test_a_halt_stops_writes_until_a_person_clears_it(machine: ClineRun) -> None
 
 def test_a_stale_edit_is_refused_until_the_change_was_read(machine: ClineRun) -> None:
     path = machine.write("a.py", "".join(f"line {n}\n" for n in range(1, 21)))
-    change = lambda: path.write_text(path.read_text().replace("line 7\n", "LINE seven\n"))  # noqa: E731
+
+    def change() -> None:
+        path.write_text(path.read_text().replace("line 7\n", "LINE seven\n"))
+
     stale = edit(path, "line 3\n", "line three\n")
     results = machine.run([read(path), after(stale, change), read(path, 7, 7), stale]).results()
     assert "SyncGuard.stale_edit" in results["call_1_0"] and "line 7" in results["call_1_0"]
@@ -207,7 +187,10 @@ def test_a_stale_edit_is_refused_until_the_change_was_read(machine: ClineRun) ->
 
 def test_two_agents_at_once_the_second_is_told_about_the_first(machine: ClineRun) -> None:
     path = machine.write("a.py", TEXT)
-    other = lambda: machine.run([read(path), edit(path, "beta = 2", "beta = 3")])  # noqa: E731
+
+    def other() -> None:
+        assert machine.run([read(path), edit(path, "beta = 2", "beta = 3")]).finish_reason == "completed"
+
     results = machine.run([read(path), after(edit(path, "alpha = 1", "alpha = 5"), other)]).results()
     assert "SyncGuard.stale_edit" in results["call_1_0"] and "cline session" in results["call_1_0"]
     assert path.read_text() == "alpha = 1\nbeta = 3\n"

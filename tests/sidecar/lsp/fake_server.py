@@ -82,6 +82,7 @@ class Services:
     async def start(self) -> None:
         if "--broken" in sys.argv:
             raise OSError("the lock is held")
+        print(f"started {self._root.name}", flush=True)
         await asyncio.sleep(0)
 
     async def stop(self) -> None:

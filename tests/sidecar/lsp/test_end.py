@@ -113,12 +113,35 @@ def test_an_editor_that_cannot_be_seen_is_not_waited_for(tmp_path: Path, number:
         assert client.exit_code() == 0
 
 
-def test_an_editor_that_stops_reading_and_goes(tmp_path: Path) -> None:
-    with Client() as client:
-        client.initialize(tmp_path)
-        assert client.process.stdout is not None
-        client.notify("exit")
-        assert client.exit_code() == 1
+def test_an_editor_that_does_not_read_its_answers(tmp_path: Path) -> None:
+    """The server reads on, and the answers that nobody takes do not hold up its end."""
+    server = subprocess.Popen(FAKE_SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        assert server.stdin is not None
+        hello = {"capabilities": {}, "rootUri": tmp_path.as_uri()}
+        server.stdin.write(frame({"id": 0, "method": "initialize", "params": hello}))
+        for n in range(1, 101):
+            server.stdin.write(frame({"id": n, "method": "rulecore/echo", "params": {"text": "x" * 100_000}}))
+        server.stdin.write(frame({"method": "exit"}))
+        server.stdin.flush()
+        assert server.wait(TIMEOUT) == 1
+    finally:
+        server.kill()
+        server.communicate()
+
+
+@posix
+def test_an_editor_that_closes_only_our_output(tmp_path: Path) -> None:
+    server = subprocess.Popen(FAKE_SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        assert server.stdin is not None and server.stdout is not None
+        server.stdout.close()
+        server.stdin.write(frame({"id": 0, "method": "initialize", "params": {"capabilities": {}}}))
+        server.stdin.flush()
+        assert server.wait(TIMEOUT) == 1
+    finally:
+        server.kill()
+        server.communicate()
 
 
 @posix
@@ -152,9 +175,8 @@ def is_running(pid: int) -> bool:
 def test_input_from_a_file(tmp_path: Path, command: list[str]) -> None:
     """Not every system can poll a file."""
     source = tmp_path / "in"
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
-    source.write_bytes(frame(hello) + frame({"jsonrpc": "2.0", "method": "exit"}))
+    source.write_bytes(frame({"id": 1, "method": "rulecore/echo"}) + frame({"method": "exit"}))
     with source.open("rb") as stdin, (tmp_path / "out").open("wb") as stdout:
         done = subprocess.run(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, timeout=TIMEOUT)
     assert done.returncode == 1, done.stderr
-    assert b"positionEncoding" in (tmp_path / "out").read_bytes() or done.returncode == 1
+    assert (tmp_path / "out").read_bytes().startswith(b"Content-Length: ")

@@ -3,6 +3,7 @@ says which assumption fell."""
 
 import asyncio
 import inspect
+from collections.abc import Iterator
 from concurrent.futures import Future
 
 import pytest
@@ -47,7 +48,7 @@ def test_send_response_gets_every_error(protocol: LanguageServerProtocol) -> Non
 
 def test_serialize_message_takes_lsprotocol_types(protocol: LanguageServerProtocol) -> None:
     assert protocol._serialize_message(types.Position(1, 2)) == {"line": 1, "character": 2}
-    assert protocol._serialize_message(types.MessageType.Error) == 1
+    assert protocol._serialize_message(types.PositionEncodingKind.Utf8) == "utf-8"  # type: ignore[comparison-overlap]
 
 
 def test_converter_structures_messages(protocol: LanguageServerProtocol) -> None:
@@ -82,6 +83,28 @@ def test_workspace_is_made_by_initialize_before_the_feature_runs(protocol: Langu
     replaced = Workspace(None)
     protocol._workspace = replaced
     assert protocol.workspace is replaced
+
+
+def test_a_generator_runs_at_once_up_to_its_first_yield(protocol: LanguageServerProtocol) -> None:
+    def feature(params: types.InitializeParams) -> Iterator[object]:
+        seen.append("begun")
+        yield later, (params,), None
+
+    async def later(params: object) -> None:
+        seen.append("finished")
+
+    async def both() -> None:
+        request = types.InitializeRequest(1, types.InitializeParams(capabilities=types.ClientCapabilities()))
+        protocol.handle_message(request)  # type: ignore[arg-type]
+        assert seen == ["begun"]
+        await asyncio.sleep(0.01)
+
+    seen: list[object] = []
+    protocol.fm.feature(types.INITIALIZE)(feature)
+    protocol._send_data = seen.append  # type: ignore[method-assign,assignment]
+    asyncio.run(both())
+    assert seen[1] == "finished"
+    assert isinstance(seen[2], types.InitializeResponse)
 
 
 def test_documents_are_made_by_create_text_document() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from .client import FAKE_SERVER, PULLING, PUSHED, TIMEOUT, Client, edit
+from .client import FAKE_SERVER, PULLING, PUSHED, Client, edit
 
 TODO = "# TODO x\n"
 
@@ -223,6 +223,18 @@ def test_services_that_do_not_start_are_said_aloud(tmp_path: Path) -> None:
         assert len(client.pull(uri)["items"]) == 1
 
 
+def test_a_client_that_does_not_wait_for_initialize(tmp_path: Path) -> None:
+    uri = uri_of(tmp_path / "a.py")
+    with Client() as client:
+        hello = client.start_request("initialize", {"rootUri": uri_of(tmp_path), "capabilities": PULLING})
+        client.notify("initialized", {})
+        client.open(uri, TODO, 3)
+        client.change(uri, 4, {"text": TODO + TODO})
+        assert len(client.pull(uri)["items"]) == 2
+        assert "capabilities" in client.answer_to(hello)["result"]
+        assert client.result("rulecore/calls")[-1][2:4] == [TODO + TODO, 4]
+
+
 @pytest.mark.parametrize("how", ["rootUri", "rootPath"])
 def test_the_one_root_of_older_clients(tmp_path: Path, how: str) -> None:
     root = {"rootUri": uri_of(tmp_path), "rootPath": str(tmp_path)}[how]
@@ -246,10 +258,14 @@ def test_folders_come_and_go(tmp_path: Path) -> None:
         assert client.result("rulecore/root", {}) == str(one)
         (opened,) = client.result("rulecore/calls", {"root": str(two)})
         assert opened[:4] == ["open", str(two / "a.py"), "text", 3]
+        assert client.result("rulecore/calls", {"root": str(one)})[-1] == ["close", str(two / "a.py")]
+        client.change(inner, 4, {"text": "new"})
         client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [folder]}})
         while client.result("rulecore/root", {"root": str(two)}) != str(one):
             pass
         client.wait_for_stderr("stopped two")
+        assert client.result("rulecore/calls")[-1][:4] == ["open", str(two / "a.py"), "new", 4]
+        assert client.stderr.count(b"started two") == 1
 
 
 def test_watchers_are_asked_for_when_the_client_can(tmp_path: Path) -> None:
@@ -324,4 +340,3 @@ def test_opening_twice_takes_the_second_text(tmp_path: Path) -> None:
         assert len(client.pull(uri)["items"]) == 1
         client.change(uri, 2, edit(0, 0, 1, 0, ""))
         assert client.pull(uri)["items"] == []
-        assert TIMEOUT > 0

@@ -18,6 +18,13 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def sidecar(workspace: Path) -> Iterator[Served]:
-    with tempfile.TemporaryDirectory() as short, served(workspace, Path(short)) as process:
+def runtime() -> Iterator[Path]:
+    """Where sockets go: a path short enough for one, which pytest's own folders are not always."""
+    with tempfile.TemporaryDirectory() as short:
+        yield Path(short)
+
+
+@pytest.fixture
+def sidecar(workspace: Path, runtime: Path) -> Iterator[Served]:
+    with served(workspace, runtime) as process:
         yield process

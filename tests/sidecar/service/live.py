@@ -18,10 +18,10 @@ from typing import Any
 class Line:
     """A connection that sends and receives raw lines."""
 
-    def __init__(self, path: Path, timeout: float = 10.0) -> None:
+    def __init__(self, path: Path, timeout: float = 20.0) -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(timeout)
-        self.socket.connect(str(path))
+        wait_for(lambda: _connected(self.socket, path))
         self.stream = self.socket.makefile("rb")
         self.serial = 0
 
@@ -41,6 +41,15 @@ class Line:
     def close(self) -> None:
         self.stream.close()
         self.socket.close()
+
+
+def _connected(connection: socket.socket, path: Path) -> bool:
+    """False while the listener's queue is full."""
+    try:
+        connection.connect(str(path))
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Agent:
@@ -144,7 +153,7 @@ def served(root: Path, runtime: Path) -> Iterator[Served]:
         sidecar.stop()
 
 
-def wait_for(condition: Any, seconds: float = 10.0) -> None:
+def wait_for(condition: Any, seconds: float = 30.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

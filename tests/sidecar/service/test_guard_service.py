@@ -221,8 +221,7 @@ def test_socket_and_folder_are_private(sidecar):
     assert stat.S_IMODE(sidecar.endpoint.parent.stat().st_mode) == 0o700
 
 
-def test_a_folder_that_others_can_enter_is_refused(workspace, tmp_path):
-    runtime = tmp_path / "run"
+def test_a_folder_that_others_can_enter_is_refused(workspace, runtime):
     (runtime / "rulecore").mkdir(parents=True)
     (runtime / "rulecore").chmod(0o755)
     command = [sys.executable, "-I", "-m", "rulecore_sidecar", "serve", "--root", str(workspace)]
@@ -368,14 +367,14 @@ def test_a_store_of_a_newer_version_is_left_alone(sidecar):
     assert database.read_bytes() == before
 
 
-def test_a_rulecore_folder_that_git_tracks_is_not_read(workspace, tmp_path):
+def test_a_rulecore_folder_that_git_tracks_is_not_read(workspace, runtime):
     from sidecar.service.live import served
 
     folder = workspace / ".rulecore"
     folder.mkdir()
     (folder / "guard.db").write_bytes(b"planted")
     subprocess.run(["git", "-C", str(workspace), "add", "-f", ".rulecore"], check=True)
-    with served(workspace, tmp_path / "r") as sidecar:
+    with served(workspace, runtime) as sidecar:
         assert sidecar.agent().read("a.py")["action"] == "allow"
     assert (folder / "guard.db").read_bytes() == b"planted"
 
@@ -383,14 +382,13 @@ def test_a_rulecore_folder_that_git_tracks_is_not_read(workspace, tmp_path):
 # -- where there are no Unix sockets
 
 
-def test_loopback_wants_the_token_in_the_first_request(workspace, tmp_path, monkeypatch):
+def test_loopback_wants_the_token_in_the_first_request(workspace, runtime, monkeypatch):
     import socket
 
     from rulecore_sidecar import client
 
-    (tmp_path / "r").mkdir(mode=0o700)
     monkeypatch.setenv("RULECORE_TRANSPORT", "loopback")
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "r"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
     endpoint = client.ensure_served(workspace)
     assert endpoint.suffix == ".json" and stat.S_IMODE(endpoint.stat().st_mode) == 0o600
     pong = client.call(workspace, "rulecore/ping", {})
@@ -404,3 +402,33 @@ def test_loopback_wants_the_token_in_the_first_request(workspace, tmp_path, monk
             assert stream.readline() == b"", "it hangs up"
     finally:
         os.kill(pong["pid"], 15)
+
+
+# -- progress that nobody reports
+
+
+def _swept(agent):
+    """The first sweep is over once a changed file is noticed; here it is enough that it had its time."""
+    wait_for(lambda: agent.line.ask("rulecore/ping")["swept"])
+
+
+def test_a_person_who_edits_between_the_runs_makes_the_same_red_test_progress(sidecar):
+    agent, path = sidecar.agent(), sidecar.root / "a.py"
+    _swept(agent)
+    answers = []
+    for n in range(7):
+        answers.append(agent.run("pytest -q", "1 failed", 1)["action"])
+        path.write_text(f"attempt {n}\n")
+    assert set(answers) == {"allow"}
+
+
+def test_what_a_command_writes_itself_is_no_progress(sidecar):
+    agent = sidecar.agent()
+    _swept(agent)
+    runs = iter(range(10))
+    report = sidecar.root / "report.xml"
+    answers = [
+        agent.run("pytest -q", "1 failed", 1, effect=lambda: report.write_text(f"run {next(runs)}"))["action"]
+        for _ in range(5)
+    ]
+    assert answers == ["allow", "allow", "advise", "advise", "stop"]

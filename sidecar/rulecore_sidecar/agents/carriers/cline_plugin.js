@@ -189,7 +189,8 @@ function who(agent) {
 }
 
 /** What is remembered of the agent whose hook runs. The first one that nobody spawned is the session's main agent. */
-function agentOf({ agentId, parentAgentId }) {
+function agentOf({ agentId, parentAgentId, conversationId }) {
+	session.id ||= conversationId;
 	let agent = agents.get(agentId);
 	if (agent === undefined) {
 		if (!parentAgentId) session.main ||= agentId;
@@ -237,10 +238,9 @@ async function beforeModel({ snapshot, request }) {
 
 async function beforeTool(call) {
 	const agent = agentOf(call.snapshot);
-	const decision = await sidecar.ask("rulecore/guard/pre", event(call, agent, "pre"));
-	const { action, message } = decision ?? {};
+	const { action, message, substitute } = await decide("pre", event(call, agent, "pre"));
 	if (action === "advise") return { appendContext: message };
-	if (action === "substitute") return { input: decision.substitute, appendContext: message };
+	if (action === "substitute") return { input: substitute, appendContext: message };
 	if (action !== "deny" && action !== "stop") return undefined;
 	// A stop too answers the call first, so that the person and the transcript have the reason.
 	if (action === "stop") agent.stop = message;
@@ -256,10 +256,17 @@ async function afterTool(call) {
 		return { result: { output: notice(call.toolCall, refusal) } };
 	}
 	const raw = { output: shown(call.result.output), isError: call.result.isError === true, limit: SHOWN_UNITS };
-	const decision = await sidecar.ask("rulecore/guard/post", { ...event(call, agent, "post"), raw });
-	const { action, message } = decision ?? {};
+	const { action, message } = await decide("post", { ...event(call, agent, "post"), raw });
 	if (action === "stop") agent.stop = message;
 	return action === "advise" || action === "stop" ? { appendContext: message } : undefined;
+}
+
+/** The sidecar's decision; empty when there is none or it is not one that Cline can carry out. */
+async function decide(phase, call) {
+	const { action, message, substitute } = (await sidecar.ask(`rulecore/guard/${phase}`, call)) ?? {};
+	const sound = typeof message === "string" && message !== "";
+	if (!sound || (action === "substitute" && (substitute === null || typeof substitute !== "object"))) return {};
+	return { action, message, substitute };
 }
 
 async function afterRun({ snapshot }) {

@@ -3,8 +3,9 @@
 Source: spec sidecar.md section 3; LSP 3.17, lifecycle messages.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from lsprotocol import types
 
@@ -12,17 +13,23 @@ from ..server import EditorServer
 from ..uris import to_path
 from . import commands, pull_diagnostics, watched_files
 
+Start: TypeAlias = Callable[[types.InitializeParams], Awaitable[None]]
+
 
 def register(server: EditorServer) -> None:
     """Add the features."""
 
-    @server.feature(types.INITIALIZE)
-    async def initialize(params: types.InitializeParams) -> None:
-        server.meet(params.client_info, params.process_id)
+    async def start(params: types.InitializeParams) -> None:
         for root in _roots(params):
             await server.workspaces.add(root)
-        pull_diagnostics.register_for(server, params.capabilities)
         commands.register(server)
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> Iterator[tuple[Start, tuple[types.InitializeParams], None]]:
+        # pygls runs a generator at once up to here, so that clients which do not wait for the answer lose nothing.
+        server.meet(params.client_info, params.process_id)
+        pull_diagnostics.register_for(server, params.capabilities)
+        yield start, (params,), None
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
@@ -36,7 +43,6 @@ def register(server: EditorServer) -> None:
         for folder in params.event.added:
             if root := to_path(folder.uri):
                 await server.workspaces.add(root)
-                server.hand_over(root)
         server.diagnostics.refresh()
 
 
