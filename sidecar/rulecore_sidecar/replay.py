@@ -6,11 +6,12 @@ with the recorded result, so that the record stays comparable. Source: spec side
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from rulecore_kernel.rules.guards import decide
 from rulecore_kernel.rules.guards.decide import Verdict
-from rulecore_kernel.rules.guards.events import Call, FileFact, OpKind
+from rulecore_kernel.rules.guards.events import Call, FileFact, OpKind, Result
 from rulecore_kernel.rules.guards.policy import Policy
 from rulecore_kernel.rules.guards.session import Session
 from rulecore_kernel.values import Json, JsonObject
@@ -35,6 +36,25 @@ class Step(NamedTuple):
         return line
 
 
+class _Asked(NamedTuple):
+    """A call between its pre and its post."""
+
+    number: int
+    session: Session
+    call: Call
+    result: Result
+    before: Verdict
+
+
+def _batch(numbered: tuple[int, JsonObject]) -> tuple[str, ...]:
+    """Equal for calls of one batch, different for everything else."""
+    number, plain = numbered
+    batch = plain.get("batch")
+    if plain.get("event", "call") != "call" or batch is None:
+        return (str(number),)
+    return (*wire.session_name(plain), f"batch {batch}")
+
+
 class Replay:
     """The guard over one record. Sessions and sub-agents have their own state, files belong to all of them."""
 
@@ -44,43 +64,54 @@ class Replay:
         self._contents: dict[str, str] = {}
 
     def run(self, events: Iterable[JsonObject]) -> Iterator[Step]:
-        """Decide each event. Raises :class:`~rulecore_sidecar.wire.WireError` for one that cannot be understood."""
-        for index, plain in enumerate(events):
-            yield self._step(index, plain)
+        """Decide each event. Raises :class:`~rulecore_sidecar.wire.WireError` for one that cannot be understood.
 
-    def _step(self, index: int, plain: JsonObject) -> Step:
-        name = wire.session_name(plain)
-        session = self._sessions.setdefault(name, Session())
-        kind = wire.text(plain, "event", "call")
-        if kind == "call":
-            return self._call(index, session, plain)
+        Calls of one ``batch`` are all asked before any of them is answered, as an agent's parallel calls are.
+        """
+        for _, group in groupby(enumerate(events), key=_batch):
+            numbered = list(group)
+            if numbered[0][1].get("event", "call") == "call":
+                asked = [self._pre(number, plain) for number, plain in numbered]
+                yield from [self._post(call) for call in asked]
+            else:
+                yield from [self._step(number, plain) for number, plain in numbered]
+
+    def _step(self, number: int, plain: JsonObject) -> Step:
+        session = self._session(wire.session_name(plain))
+        kind = wire.text(plain, "event")
         if kind == "user":
             session.apply(decide.user_message(session))
         elif kind in ("compact", "resume"):
             session.apply(decide.compacted(session))
         elif kind == "external_write":
             self._external(wire.text(plain, "path") or "", wire.text(plain, "hash"))
-        return Step(index)
+        return Step(number)
+
+    def _session(self, name: SessionName) -> Session:
+        return self._sessions.setdefault(name, Session())
 
     def _external(self, path: str, content: str | None) -> None:
         self._contents[path] = content or f"?{len(self._contents)}"
         for session in self._sessions.values():
             session.apply(decide.external_write(session, path, content))
 
-    def _call(self, index: int, session: Session, plain: JsonObject) -> Step:
+    def _pre(self, number: int, plain: JsonObject) -> "_Asked":
         seen = wire.event(plain)
-        call = wire.delivered_by(seen)
+        session, call = self._session(seen.who), wire.delivered_by(seen)
         for op in call.ops:
             if op.kind is OpKind.READ and op.path is not None and op.hash is not None:
                 self._contents[op.path] = op.hash
         before = decide.pre(session, call, self._facts(call), self._policy)
         session.apply(before.writes)
-        result = wire.result(seen)
+        return _Asked(number, session, call, wire.result(seen), before)
+
+    def _post(self, asked: "_Asked") -> Step:
+        number, session, call, result, before = asked
         if not result.failed:
             self._remember_edits(session, call)
         after = decide.post(session, call, result, self._facts(call), self._policy, ran=not before.denied)
         session.apply(after.writes)
-        return Step(index, before, after)
+        return Step(number, before, after)
 
     def _remember_edits(self, own: Session, call: Call) -> None:
         for op in call.ops:

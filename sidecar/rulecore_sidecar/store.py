@@ -17,12 +17,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rulecore_kernel.rules.guards.session import Scalars, Session, Write, from_plain, to_plain
+from rulecore_kernel.rules.guards.session import Scalars, Session, Write, from_plain
 
 SCHEMA_VERSION = 1
 MAX_SESSIONS = 500
 MAX_DECISIONS = 100_000
 _PRUNE_EVERY = 2_000
+_EVERYTHING = (1 << 63) - 1
+_WAL_PAGES = 4_000
+"""Pages of the write-ahead log before a checkpoint, which is the one thing here that waits for the disk."""
+_TALLY = "SELECT phase || '.' || action AS name, count(*) AS value FROM decision WHERE id <= :upto GROUP BY 1"
 
 _SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -112,6 +116,7 @@ class Store:
         path.chmod(0o600)
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
+        db.execute(f"PRAGMA wal_autocheckpoint={_WAL_PAGES}")
         (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise sqlite3.DatabaseError(verdict)
@@ -197,7 +202,6 @@ class Store:
                         "generation) VALUES(?,?,?,?,?,?,?,?,?)",
                         (now, session_id, *decision),
                     )
-                    self._add(f"{decision.phase}.{decision.action}", 1)
         except sqlite3.Error as error:
             self._say(f"could not remember a decision: {error}; going on from memory")
         self._since_prune += 1
@@ -206,18 +210,18 @@ class Store:
             self.prune()
 
     def _write_records(self, session_id: int, writes: Iterable[Write]) -> None:
-        for write in writes:
-            if write.value is None:
+        latest = {(write.map, write.key): write.value for write in writes}
+        for (map_name, key), value in latest.items():
+            if value is None:
                 self._db.execute(
-                    "DELETE FROM record WHERE session_id=? AND map=? AND key=?", (session_id, write.map, write.key)
+                    "DELETE FROM record WHERE session_id=? AND map=? AND key=?", (session_id, map_name, key)
                 )
-            else:
-                self._position += 1
-                plain = json.dumps(to_plain(write.value), ensure_ascii=False, separators=(",", ":"))
-                self._db.execute(
-                    "INSERT OR REPLACE INTO record VALUES(?,?,?,?,?)",
-                    (session_id, write.map, write.key, plain, self._position),
-                )
+                continue
+            self._position += 1
+            plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            self._db.execute(
+                "INSERT OR REPLACE INTO record VALUES(?,?,?,?,?)", (session_id, map_name, key, plain, self._position)
+            )
 
     def operations(self) -> list[Operation]:
         """Every call that was let through and has not come back."""
@@ -240,13 +244,20 @@ class Store:
         self._db.execute(upsert, (name, by))
 
     def counters(self) -> dict[str, int]:
-        """Every counter."""
-        return dict(self._db.execute("SELECT name, value FROM counter").fetchall())
+        """Every counter, and how often each action was answered in each phase."""
+        found = dict(self._db.execute("SELECT name, value FROM counter").fetchall())
+        for name, count in self._db.execute(_TALLY, {"upto": _EVERYTHING}).fetchall():
+            found[name] = found.get(name, 0) + count
+        return found
 
     def prune(self) -> None:
         """Keep the newest :data:`MAX_DECISIONS` decisions and :data:`MAX_SESSIONS` sessions."""
         with self._transaction():
-            self._db.execute("DELETE FROM decision WHERE id <= (SELECT max(id) FROM decision) - ?", (MAX_DECISIONS,))
+            newest = self._db.execute("SELECT coalesce(max(id), 0) FROM decision").fetchone()[0]
+            bounds = {"upto": newest - MAX_DECISIONS}
+            for name, count in self._db.execute(_TALLY, bounds).fetchall():
+                self._add(name, count)
+            self._db.execute("DELETE FROM decision WHERE id <= :upto", bounds)
             self._db.execute(
                 "DELETE FROM session WHERE id NOT IN (SELECT id FROM session ORDER BY used_at DESC LIMIT ?)",
                 (MAX_SESSIONS,),

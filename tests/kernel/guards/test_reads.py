@@ -27,6 +27,10 @@ A = "src/a.py"
         pytest.param([read(A), read(A, v="H2")], ["allow", "allow"], id="changed content"),
         pytest.param([read(A), COMPACT, read(A)], ["allow", "allow"], id="compaction"),
         pytest.param([read(A), RESUME, read(A)], ["allow", "allow"], id="resume"),
+        pytest.param([read(A, batch="b")] * 3, ["allow"] * 3, id="parallel duplicates: nothing was delivered yet"),
+        pytest.param(
+            [read(A, batch="b"), read(A, batch="c")], ["allow", "deny"], id="the next message is another batch"
+        ),
         pytest.param([read(A), MESSAGE, read(A)], ["allow", "deny"], id="text between changes nothing"),
         pytest.param([read(A, truncated=True), read(A)], ["allow", "allow"], id="a cut result delivered nothing"),
         pytest.param(

@@ -8,6 +8,7 @@ from rulecore_kernel.rules.activity import FOCUS, is_active
 from rulecore_kernel.rules.evaluate import evaluate
 from rulecore_kernel.rules.model import Category, Kind, Layer, Rule, Scope
 from rulecore_kernel.rules.registry import RULES
+from rulecore_kernel.values import Json
 
 
 def rule(name: str, layer: Layer, scope: Scope) -> Rule:
@@ -58,7 +59,7 @@ def test_one_side_may_be_left_open() -> None:
     ],
 )
 def test_an_answer_carries_activity_when_it_is_asked_for(asked: dict[str, str], active: bool) -> None:
-    request = {"rule": "ConfigInjection", "args": {"key": "guard.mode"}}
+    request: dict[str, Json] = {"rule": "ConfigInjection", "args": {"key": "guard.mode"}}
     plain = evaluate(request)
     assert "active" not in plain
     assert evaluate({**request, **asked}) == {**plain, "active": active}

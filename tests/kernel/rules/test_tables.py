@@ -12,36 +12,36 @@ from rulecore_kernel.values import Json
 TABLES = [pytest.param(rule.table, id=rule.name) for rule in RULES if rule.table]
 
 
-def combinations(table: Table[str] | Table[bool]) -> Iterator[dict[str, Json]]:
+def combinations(table: Table[str]) -> Iterator[dict[str, Json]]:
     names = [column.name for column in table.columns]
     for values in product(*(column.values for column in table.columns)):
         yield dict(zip(names, values, strict=True))
 
 
-def fitting(table: Table[str] | Table[bool], given: dict[str, Json]) -> list[int]:
+def fitting(table: Table[str], given: dict[str, Json]) -> list[int]:
     return [i for i, row in enumerate(table.rows) if all(given[name] == value for name, value in row.when.items())]
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_total(table: Table[str] | Table[bool]) -> None:
+def test_total(table: Table[str]) -> None:
     for given in combinations(table):
         assert fitting(table, given), given
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_no_shadowed_row(table: Table[str] | Table[bool]) -> None:
+def test_no_shadowed_row(table: Table[str]) -> None:
     deciding = {fitting(table, given)[0] for given in combinations(table)}
     assert deciding == set(range(len(table.rows)))
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_the_first_fitting_row_decides(table: Table[str] | Table[bool]) -> None:
+def test_the_first_fitting_row_decides(table: Table[str]) -> None:
     for given in combinations(table):
         assert table.look_up(**given) == table.rows[fitting(table, given)[0]].result
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_rows_only_name_values_of_their_columns(table: Table[str] | Table[bool]) -> None:
+def test_rows_only_name_values_of_their_columns(table: Table[str]) -> None:
     values = {column.name: column.values for column in table.columns}
     for row in table.rows:
         assert all(value in values[name] for name, value in row.when.items())

@@ -178,20 +178,8 @@ _TYPES: Mapping[str, type] = {
 _T = TypeVar("_T")
 
 
-def to_plain(value: "Record | Scalars") -> Json:
-    """A record as nested lists, for a store. :func:`from_plain` is its inverse."""
-    return _listed(value)
-
-
-def _listed(value: object) -> Json:
-    if isinstance(value, tuple):
-        return [_listed(item) for item in value]
-    assert value is None or isinstance(value, bool | int | float | str)
-    return value
-
-
 def from_plain(map_name: str, plain: Json) -> "Record | Scalars":
-    """Rebuild the record of ``map_name`` from :func:`to_plain`'s lists.
+    """Rebuild the record of ``map_name`` from the nested lists that it is in JSON.
 
     Raises ``ValueError`` when the value is not of that shape (a store written by something else).
     """
