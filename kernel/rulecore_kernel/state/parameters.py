@@ -73,6 +73,8 @@ PARAMETERS = (
     Parameter("cohesion.max_lines", _LIMIT, 1000, "CohesionCheck", "lines above this are low cohesion"),
     Parameter("code_standard.allowed", _NAMES, (), "CodeStandard", "rules whose findings do not block",
               alias="AllowedCodeViolations"),
+    Parameter("aiwork.timezone", Domain(Type.TEXT, nullable=True), None, ".aiWork",
+              "the project's time zone: an IANA name or UTC+8; null is the local one"),
     Parameter("aiwork.default_branch", Domain(Type.TEXT, nullable=True), None, ".aiWork",
               "the shared branch; null finds it: origin/HEAD, origin/main, origin/master"),
 )  # fmt: skip

@@ -87,7 +87,7 @@ def _changed(agents: list[str] | None, root: Path | None, dry_run: bool, as_json
     workspace, names = _workspace(root), _names(agents)
     reports = _refusing(lambda: change(workspace, names, dry_run))
     if dry_run and not as_json:
-        typer.echo("".join(report.diff for report in reports) or "nothing to change", nl=False)
+        typer.echo("".join(report.diff for report in reports) or "nothing to change\n", nl=False)
     else:
         _print(reports, as_json)
     raise typer.Exit(0 if all(report.ok for report in reports) else 1)

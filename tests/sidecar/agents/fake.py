@@ -35,6 +35,7 @@ def answering(path: Path, answer: Answer) -> Iterator[list[dict[str, Any]]]:
                 self.wfile.write(reply)
 
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
     with _Server(str(path), Handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield requests

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sidecar.agents.fake import Answer, answering
 
-from rulecore_sidecar import relay
+from rulecore_sidecar import client, relay
 from rulecore_sidecar.agents import install
 from rulecore_sidecar.agents.cline_carriers import HOOKS, PLUGIN
 from rulecore_sidecar.endpoint import socket_path
@@ -106,9 +106,9 @@ def advice(_: object) -> bytes:
 
 
 @pytest.fixture
-def installed(repo: Path, runtime: Path) -> Path:
-    install.install(repo, ["cline"])
-    return repo
+def installed(served: Path) -> Path:
+    install.install(served, ["cline"])
+    return served
 
 
 def test_vs_code_gets_the_sidecars_answer(installed: Path) -> None:
@@ -132,9 +132,12 @@ def test_a_file_text_that_looks_like_the_cli_does_not_mislead(installed: Path) -
         assert run_hook(installed, quoting) == (0, ADVICE)
 
 
-def test_without_a_sidecar_the_hook_says_nothing(installed: Path) -> None:
-    (installed / ".rulecore").rename(installed / "moved")
-    assert run_hook(installed, VSCODE)[0] == 0
+def test_without_a_sidecar_the_hook_says_nothing_and_starts_one(installed: Path) -> None:
+    assert run_hook(installed, VSCODE) == (0, "{}")
+    deadline = time.monotonic() + 20
+    while not client.is_served(installed) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert client.is_served(installed)
 
 
 THEIRS = '{"contextModification":"theirs"}'
