@@ -277,8 +277,8 @@ class Guard:
         ended: Iterable[str] = (),
         cached: Iterable[Cached] = (),
     ) -> None:
-        inputs = json.dumps(_described(call), ensure_ascii=False, separators=(",", ":"))
-        answer = json.dumps(wire.decision(verdict), ensure_ascii=False, separators=(",", ":"))
+        inputs = json.dumps(_described(call), separators=(",", ":"))
+        answer = json.dumps(wire.decision(verdict), separators=(",", ":"))
         action = verdict.decision.action.value
         record = Recorded(phase, action, call.tool, call.key, inputs, answer, self._workspace.generation)
         self._store.commit(live.number, writes, opened=opened, ended=ended, decision=record, cached=cached)

@@ -5,6 +5,7 @@ Exit codes: 0 ok; 2 an unknown rule, phase or scope, or the reader of ``eval``'s
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from rulecore_kernel.rules.registry import BY_NAME, RULES
 from rulecore_kernel.state.names import hint
 from rulecore_sidecar.docgen import rule_page
 from rulecore_sidecar.kernel_eval import eval_stdio
+from rulecore_sidecar.project import Project
 
 app = typer.Typer(help="Ask the rule library.", no_args_is_help=True)
 
@@ -22,12 +24,20 @@ _COLUMNS = ("name", "kind", "category", "layer", "scope", "provides")
 
 
 @app.command("eval")
-def eval_command() -> None:
+def eval_command(
+    root: Annotated[Path, typer.Option(help="The workspace whose project.md holds the parameters.")] = Path(),
+) -> None:
     """Answer requests: JSON Lines on standard input, one answer a line on standard output; blank lines are skipped.
 
-    A request is {"rule": NAME, "args": {…}, "state": {…}, "config": {…}}.
+    A request is {"rule": NAME, "args": {…}, "state": {…}, "config": {…}}; its config goes above project.md.
+
+    [bold]Example:[/] rulecore kernel eval < requests.jsonl > answers.jsonl
     """
-    raise typer.Exit(eval_stdio())
+    project = Project(root)
+    settings = project.settings()
+    for notice in project.notices:
+        typer.echo(notice, err=True)
+    raise typer.Exit(eval_stdio(settings))
 
 
 @app.command("list")
@@ -36,7 +46,10 @@ def list_command(
     phase: Annotated[str | None, typer.Option(help=f"Only rules active in this phase: {', '.join(FOCUS)}.")] = None,
     scope: Annotated[str | None, typer.Option(help=f"Only rules active in this scope: {', '.join(Scope)}.")] = None,
 ) -> None:
-    """List the rules."""
+    """List the rules.
+
+    [bold]Examples:[/] rulecore kernel list · rulecore kernel list --phase P_exec_core --scope loop_body --json
+    """
     _known("phase", phase, FOCUS)
     _known("scope", scope, Scope)
     rules = [rule for rule in RULES if is_active(rule, phase, scope)]
@@ -53,7 +66,10 @@ def list_command(
 def explain_command(
     rule: Annotated[str, typer.Argument(help="A rule's name, see `rulecore kernel list`.")],
 ) -> None:
-    """Explain a rule: what it decides, why, its arguments, its table and an example."""
+    """Explain a rule: what it decides, why, its arguments, its table and an example.
+
+    [bold]Example:[/] rulecore kernel explain OnError
+    """
     _known("rule", rule, BY_NAME)
     typer.echo(rule_page(BY_NAME[rule]), nl=False)
 

@@ -33,13 +33,13 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE session(id INTEGER PRIMARY KEY, agent TEXT NOT NULL, session TEXT NOT NULL, agent_id TEXT NOT NULL,
     used_at REAL NOT NULL, UNIQUE(agent, session, agent_id));
 CREATE TABLE record(session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE, map TEXT NOT NULL,
-    key TEXT NOT NULL, value TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY(session_id, map, key)) WITHOUT ROWID;
+    key BLOB NOT NULL, value TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY(session_id, map, key)) WITHOUT ROWID;
 CREATE TABLE operation(op_id TEXT PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
     owner INTEGER, started_at REAL NOT NULL, call TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE decision(id INTEGER PRIMARY KEY, at REAL NOT NULL, session_id INTEGER NOT NULL, phase TEXT NOT NULL,
     action TEXT NOT NULL, tool TEXT NOT NULL, call_key TEXT NOT NULL, inputs TEXT NOT NULL, answer TEXT NOT NULL,
     generation INTEGER NOT NULL);
-CREATE TABLE file_cache(path TEXT PRIMARY KEY, hash TEXT NOT NULL, at REAL NOT NULL, modified REAL NOT NULL)
+CREATE TABLE file_cache(path BLOB PRIMARY KEY, hash TEXT NOT NULL, at REAL NOT NULL, modified REAL NOT NULL)
     WITHOUT ROWID;
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
@@ -153,7 +153,7 @@ class Store:
         ).fetchall()
         for map_name, key, value in rows:
             try:
-                session.apply([Write(map_name, key, from_plain(map_name, json.loads(value)))])
+                session.apply([Write(map_name, _text(key), from_plain(map_name, json.loads(value)))])
             except (ValueError, AssertionError) as error:
                 self.notices.append(f"session {session_id}: {map_name}[{key}] left out: {error}")
         return session
@@ -194,7 +194,7 @@ class Store:
                     self._db.execute("INSERT OR REPLACE INTO operation VALUES(?,?,?,?,?)", opened)
                 for path, content, modified in cached:
                     self._db.execute(
-                        "INSERT OR REPLACE INTO file_cache VALUES(?,?,?,?)", (path, content, now, modified)
+                        "INSERT OR REPLACE INTO file_cache VALUES(?,?,?,?)", (_bytes(path), content, now, modified)
                     )
                 if decision is not None:
                     self._db.execute(
@@ -214,13 +214,14 @@ class Store:
         for (map_name, key), value in latest.items():
             if value is None:
                 self._db.execute(
-                    "DELETE FROM record WHERE session_id=? AND map=? AND key=?", (session_id, map_name, key)
+                    "DELETE FROM record WHERE session_id=? AND map=? AND key=?", (session_id, map_name, _bytes(key))
                 )
                 continue
             self._position += 1
-            plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            plain = json.dumps(value, separators=(",", ":"))
             self._db.execute(
-                "INSERT OR REPLACE INTO record VALUES(?,?,?,?,?)", (session_id, map_name, key, plain, self._position)
+                "INSERT OR REPLACE INTO record VALUES(?,?,?,?,?)",
+                (session_id, map_name, _bytes(key), plain, self._position),
             )
 
     def operations(self) -> list[Operation]:
@@ -229,7 +230,8 @@ class Store:
 
     def file_cache(self) -> Iterator[Cached]:
         """Every file that agents were told about."""
-        yield from (Cached(*row) for row in self._db.execute("SELECT path, hash, modified FROM file_cache").fetchall())
+        for path, content, modified in self._db.execute("SELECT path, hash, modified FROM file_cache").fetchall():
+            yield Cached(_text(path), content, modified)
 
     def count(self, name: str, by: int = 1) -> None:
         """Add ``by`` to the counter ``name``."""
@@ -285,6 +287,15 @@ class _Transaction:
             self._db.execute("COMMIT")
         elif self._db.in_transaction:
             self._db.execute("ROLLBACK")
+
+
+def _bytes(name: str) -> bytes:
+    """A path as SQLite takes it: file names need not be Unicode, and then hold lone surrogates here."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "surrogatepass")
 
 
 def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:

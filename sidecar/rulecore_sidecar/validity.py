@@ -21,7 +21,8 @@ def validity(guard: Guard, workspace: Workspace, store: Store) -> Json:
     operations = guard.operation_log()
     dangling: list[Json] = [op_id for op_id, operation in operations.items() if operation["owner"] is None]
     cached = list(store.file_cache())
-    drift: list[Json] = list(workspace.drift(cached))
+    found = workspace.consistency(cached)
+    drift: list[Json] = [{"path": d.path, "newer": d.newer.value, "who": d.who} for d in found.drifted]
     answer = evaluate(
         {
             "rule": "StateValidity",

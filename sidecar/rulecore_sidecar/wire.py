@@ -80,10 +80,16 @@ def _kind(value: Json) -> str:
 def session_name(params: JsonObject) -> SessionName:
     """Whose message it is."""
     return SessionName(
-        text(params, "agent", DEFAULT_AGENT) or DEFAULT_AGENT,
-        text(params, "session", DEFAULT_SESSION) or DEFAULT_SESSION,
-        text(params, "agent_id", DEFAULT_AGENT_ID) or DEFAULT_AGENT_ID,
+        _name(params, "agent") or DEFAULT_AGENT,
+        _name(params, "session") or DEFAULT_SESSION,
+        _name(params, "agent_id") or DEFAULT_AGENT_ID,
     )
+
+
+def _name(source: JsonObject, field: str) -> str | None:
+    """A name that will be stored: well-formed Unicode whatever came."""
+    value = text(source, field)
+    return value if value is None or value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def ranges(value: Json, name: str) -> tuple[Range, ...] | None:
@@ -135,7 +141,7 @@ def operation(plain: Json) -> Op:
 
 def event(plain: JsonObject) -> Event:
     """A guard event. Raises :class:`WireError`."""
-    tool = text(plain, "tool")
+    tool = _name(plain, "tool")
     if tool is None:
         raise WireError("tool is missing: the name of the tool that the agent calls")
     params = mapping(plain, "params")
@@ -147,7 +153,7 @@ def event(plain: JsonObject) -> Event:
         tool,
         call_key(tool, params),
         tuple(operation(op) for op in ops or ()),
-        text(plain, "call_id"),
+        _name(plain, "call_id"),
         None if group is None else str(group),
         flag(plain, "poll"),
         flag(plain, "passive"),

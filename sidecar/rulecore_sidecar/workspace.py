@@ -22,6 +22,7 @@ from rulecore_kernel.rules.guards.session import SeenRecord, Session
 from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar import wire
 from rulecore_sidecar.store import Cached
+from rulecore_sidecar.truth.consistency import ExternalConsistency, external_consistency
 from rulecore_sidecar.truth.filetruth import FileTruth
 from rulecore_sidecar.truth.lines import changed_ranges
 from rulecore_sidecar.truth.listing import list_files
@@ -70,7 +71,7 @@ class Workspace:
     def key(self, path: str, cwd: str | None) -> str:
         """How this workspace names ``path``; the path itself when it lies outside."""
         absolute = path if os.path.isabs(path) else os.path.join(cwd or self.root, path)
-        place = self.truth.paths.locate(os.path.normpath(absolute))
+        place = self.truth.paths.locate(absolute)
         return place.key if place.inside else absolute
 
     def facts(self, call: Call, session: Session, windows: Iterable[Window]) -> dict[str, FileFact]:
@@ -146,14 +147,9 @@ class Workspace:
                 if view.hash is not None:
                     yield Cached(view.key, view.hash, view.mtime_ns / 1e9)
 
-    def drift(self, cached: Iterable[Cached]) -> list[JsonObject]:
-        """Cached files whose present content is another one, with who made it."""
-        found: list[JsonObject] = []
-        for entry in cached:
-            view = self.truth.effective(entry.path)
-            if view.hash != entry.hash:
-                found.append({"path": entry.path, "by": self._who(view, ()), "gone": view.kind is Kind.ABSENT})
-        return found
+    def consistency(self, cached: Iterable[Cached]) -> ExternalConsistency:
+        """Cached files whose present content is another one, and those that cannot be looked at."""
+        return external_consistency(self.truth, {entry.path: {"hash": entry.hash} for entry in cached})
 
     async def sweep(self) -> list[tuple[str, str | None]]:
         """Look at everything, letting other work in between; returns what somebody changed, with its content's hash.

@@ -67,7 +67,7 @@ def main() -> int:
         make_workspace(root, files)
         time.sleep(RACY_WINDOW_NS / 1e9 + 0.1)  # until no file is racy
         plain = seconds(lambda: baseline(root))
-        rows = [("baseline: git ls-files + sha256 of every file", plain, None)]
+        rows: list[tuple[str, float, float | None]] = [("baseline: git ls-files + sha256 of every file", plain, None)]
         rows.append(("first cache", seconds(lambda: FileTruth(root).sweep()), 0.3))
         truth = FileTruth(root)
         truth.sweep()

@@ -52,7 +52,7 @@ class Domain(NamedTuple):
     def mismatch(self, value: object, path: str = "") -> Mismatch | None:
         """The first part of ``value`` that does not belong, or None when all of it does."""
         if value is None:
-            return None if self.nullable or self.type is Type.ANY else Mismatch(path, "null", self.describe())
+            return None if self.nullable else Mismatch(path, "null", self.describe())
         if not _BELONGS[self.type](self, value):
             return Mismatch(path, shown(value), self.describe())
         return self._inner_mismatch(value, path) if self.items is not None or self.fields else None
@@ -76,7 +76,7 @@ class Domain(NamedTuple):
             text = f"{self.type} with {', '.join(self.fields)}"
         else:
             text = self.type.value
-        return f"{text} or null" if self.nullable else text
+        return f"{text} or null" if self.nullable and self.type is not Type.ANY else text
 
     def _inner_mismatch(self, value: object, path: str) -> Mismatch | None:
         if isinstance(value, Mapping):
@@ -115,7 +115,7 @@ _BELONGS: Mapping[Type, Callable[[Domain, object], bool]] = {
     Type.LIST: lambda _, value: isinstance(value, list | tuple),
 }
 
-ANYTHING = Domain(Type.ANY)
+ANYTHING = Domain(Type.ANY, nullable=True)
 FLAG = Domain(Type.BOOLEAN)
 TEXT = Domain(Type.TEXT)
 OBJECT = Domain(Type.OBJECT)

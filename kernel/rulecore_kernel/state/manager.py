@@ -1,14 +1,14 @@
 """StateManager: the only door to a session's state.
 
 Invariants: nothing is read or written without the permission of the variable table; ``forceHalt`` goes back to
-false only through :meth:`StateManager.clear`; no caller sets a skip flag; a snapshot never changes. Limit:
+false only in the user's name; no caller sets a skip flag; a snapshot never changes. Limit:
 permission is by the role a caller names, which stops mistakes, not a caller that lies. Source: spec kernel.md
 section 3.
 """
 
 from collections.abc import Mapping
 
-from rulecore_kernel.state.merge import Branch, assign
+from rulecore_kernel.state.merge import Branch, Path, assign
 from rulecore_kernel.state.model import INITIAL, State, freeze
 from rulecore_kernel.state.names import hint
 from rulecore_kernel.state.variables import BY_NAME, HOOK, USER, Variable
@@ -27,17 +27,12 @@ class StateValueError(ValueError):
 
 
 class StateManager:
-    """Holds one state and records what is read and written, so that a parallel step can be merged.
+    """Holds one state. ``keys`` lead into a map: ``read("callCount", "OnError", "calls", key)``."""
 
-    ``keys`` lead into a map: ``read("callCount", "OnError", "calls", key)``.
-    """
+    __slots__ = ("_state",)
 
-    __slots__ = ("_reads", "_state", "_writes")
-
-    def __init__(self, state: State | None = None) -> None:
-        self._state = state if state is not None else INITIAL
-        self._reads: set[tuple[str, ...]] = set()
-        self._writes: dict[tuple[str, ...], Json] = {}
+    def __init__(self, state: State = INITIAL) -> None:
+        self._state = state
 
     def snapshot(self) -> State:
         """The state as it is now; it never changes afterwards."""
@@ -52,7 +47,6 @@ class StateManager:
         row = _row(variable)
         if reader not in row.readers:
             raise StatePermissionError(f"{variable}: {reader} may not read it; {', '.join(row.readers)} may")
-        self._reads.add((variable, *keys))
         value: Json = getattr(self._state, row.field)
         for key in keys:
             value = value.get(key) if isinstance(value, Mapping) else None
@@ -76,7 +70,7 @@ class StateManager:
         mismatch = domain.mismatch(value, ".".join((variable, *keys)))
         if mismatch is not None:
             raise StateValueError(f"{mismatch.path}: given {mismatch.given}; allowed: {mismatch.allowed}")
-        self._put((variable, *keys), freeze(value))
+        self._state = assign(self._state, (variable, *keys), freeze(value))
 
     def clear(self) -> None:
         """The user's clearing: ``forceHalt`` and the counters that led to it go back to their initial values."""
@@ -87,15 +81,34 @@ class StateManager:
         """Tell the initialisation hook that a StateValidity was evaluated: both skip flags are cleared."""
         self._state = self._state._replace(skip_external_consistency=False, skip_historical_integrity=False)
 
-    def branch(self, branch_id: str) -> Branch:
-        """What was read and written since this manager was made, for :func:`~.merge.merge`."""
-        return Branch(branch_id, frozenset(self._reads), tuple(self._writes.items()))
 
-    def _put(self, path: tuple[str, ...], value: Json) -> None:
+class Step(StateManager):
+    """A parallel step's own door, on its own snapshot. Records what is read and written, to be merged afterwards."""
+
+    __slots__ = ("_reads", "_writes")
+
+    def __init__(self, snapshot: State) -> None:
+        super().__init__(snapshot)
+        self._reads: set[Path] = set()
+        self._writes: dict[Path, Json] = {}
+
+    def read(self, variable: str, reader: str, *keys: str) -> Json:
+        """As :meth:`StateManager.read`."""
+        value = super().read(variable, reader, *keys)
+        self._reads.add((variable, *keys))
+        return value
+
+    def write(self, variable: str, value: Json, writer: str, *keys: str) -> None:
+        """As :meth:`StateManager.write`."""
+        super().write(variable, value, writer, *keys)
+        path = (variable, *keys)
         for inside in [written for written in self._writes if written[: len(path)] == path]:
             del self._writes[inside]
-        self._writes[path] = value
-        self._state = assign(self._state, path, value)
+        self._writes[path] = freeze(value)
+
+    def branch(self, branch_id: str) -> Branch:
+        """What this step did, for :func:`~.merge.merge`."""
+        return Branch(branch_id, frozenset(self._reads), tuple(self._writes.items()))
 
 
 def _row(variable: str) -> Variable:

@@ -1,6 +1,7 @@
 """Every parameter: key, allowed values, default, reader. The one list that configuration, docs and guards share.
 
-A new parameter is one row. Sources: spec kernel.md section 2, agents.md section 2, analysis.md, aiwork.md section 6.
+A new parameter is one row. Sources: spec kernel.md section 2, agents.md section 2, analysis.md, aiwork.md sections
+1 and 6.
 """
 
 from collections.abc import Mapping

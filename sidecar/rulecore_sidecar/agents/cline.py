@@ -254,4 +254,4 @@ def _usable(path: str) -> bool:
 
 
 def _absolute(path: Json, cwd: str) -> str:
-    return os.path.normpath(os.path.join(cwd, str(path)))  # noqa: PTH118 - text in, text out; no file is looked at
+    return os.path.normpath(os.path.join(cwd, str(path)))

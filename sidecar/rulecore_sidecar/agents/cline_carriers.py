@@ -9,13 +9,13 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from rulecore_sidecar import relay
-from rulecore_sidecar.agents import hook_merge
 from rulecore_sidecar.agents.carrier import KEPT, Carrier
 from rulecore_sidecar.endpoint import socket_path
 
 PLUGIN = ".cline/plugins/rulecore.js"
 HOOKS = ".clinerules/hooks"
+_RELAY = Path(__file__).parents[1] / "relay.py"
+_MERGE = Path(__file__).with_name("hook_merge.py")
 EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit")
 TRIED_VERSIONS = ("3.0.65",)
 """Versions of ``cline`` that the end-to-end tests have run against."""
@@ -37,13 +37,13 @@ def carriers(root: Path, windows: bool = sys.platform == "win32") -> tuple[Carri
 def _sh_hook(root: Path, event: str) -> Carrier:
     name = f"{HOOKS}/{event}"
     start = sockname_command(root)
-    ask = [sys.executable, "-I", "-S", "-E", relay.__file__, str(socket_path(root)), "cline", *start]
+    ask = [sys.executable, "-I", "-S", "-E", str(_RELAY), str(socket_path(root)), "cline", *start]
     text = _filled(
         _template("cline_hook.sh"),
         PLUGIN=shlex.quote(str(root / PLUGIN)),
         ORIGINAL=shlex.quote(str(root / f"{name}{KEPT}")),
         RELAY=shlex.join(ask),
-        MERGE=shlex.join([sys.executable, "-I", "-S", hook_merge.__file__]),
+        MERGE=shlex.join([sys.executable, "-I", "-S", str(_MERGE)]),
     )
     return Carrier(name, text, 0o755, chains=True)
 

@@ -79,7 +79,7 @@ def _can_poll(source: int, target: int) -> bool:
     kinds = (stat.S_ISFIFO, stat.S_ISSOCK, stat.S_ISCHR)
     modes = os.fstat(source).st_mode, os.fstat(target).st_mode
     one_socket = stat.S_ISSOCK(modes[1]) and os.path.sameopenfile(source, target)
-    return all(any(kind(mode) for kind in kinds) for mode in modes)
+    return not one_socket and all(any(kind(mode) for kind in kinds) for mode in modes)
 
 
 class _PipeOutput(asyncio.BaseProtocol):

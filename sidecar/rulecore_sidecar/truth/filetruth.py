@@ -12,7 +12,7 @@ Source: spec sidecar.md §2.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import NamedTuple
@@ -72,7 +72,6 @@ class FileTruth:
         Nothing is read before it is asked for; the first refresh is a sweep. The root need not exist.
         """
         self.paths = Paths(root, case_insensitive)
-        self._clock = clock
         self._generation = Generation()
         self._disk = DiskLayer(self._generation, clock)
         self.overlays = OverlayLayer(self._generation, clock)
@@ -228,7 +227,7 @@ class FileTruth:
         self.needs_sweep = False
         return scope
 
-    def look_again(self, paths: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    def look_again(self, paths: Iterable[str]) -> Generator[tuple[str, ...], None, None]:
         """Look at ``paths``, BATCH_FILES at a time, and yield the keys whose content changed, batch by batch.
 
         If it is not run to its end, a sweep is due.

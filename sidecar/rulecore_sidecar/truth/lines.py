@@ -6,7 +6,7 @@ lines share a digest once in 4 × 10⁹. Source: spec sidecar.md §2, agents.md 
 """
 
 from bisect import bisect_left
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -58,9 +58,9 @@ def changed_ranges(old: bytes, new: bytes) -> Ranges:
     """Where ``new`` differs from ``old`` (both line digests): sorted, disjoint, 1-based inclusive ranges of ``new``.
 
     Lines outside the ranges stand in ``old`` too, in the same order. Deleted lines show as the line that now stands in
-    their place, the last one at the end of the file (line 1 of an empty file). Lines that occur once on either side
-    anchor the comparison; between anchors one range covers everything from the first to the last difference.
-    O(n log n): milliseconds for MAX_LINES.
+    their place, the last one at the end of the file (line 1 of an empty file). Lines that both sides have anchor the
+    comparison; between anchors one range covers everything from the first to the last difference.
+    O(n log n): some 20 ms for MAX_LINES.
     """
     before, after = _split(old), _split(new)
     found: list[tuple[int, int]] = []
@@ -98,15 +98,14 @@ def _trimmed(before: list[bytes], after: list[bytes], gap: _Gap) -> _Gap:
 
 
 def _gaps(before: list[bytes], after: list[bytes], within: _Gap) -> Iterator[_Gap]:
-    """What lies between the anchors of ``within``: the longest rising chain of lines unique on both sides of it."""
-    old, new = before[within.old_start : within.old_end], after[within.new_start : within.new_end]
-    count_old, count_new = Counter(old), Counter(new)
-    place = {line: i for i, line in enumerate(new, within.new_start) if count_new[line] == 1}
-    pairs = [(i, place[x]) for i, x in enumerate(old, within.old_start) if count_old[x] == 1 and x in place]
+    """``within``, cut at its anchors: the longest rising chain of old lines that stand, at their last place, in new."""
+    place = {line: i for i, line in enumerate(after[within.new_start : within.new_end], within.new_start)}
+    old = enumerate(before[within.old_start : within.old_end], within.old_start)
+    pairs = [(i, place[line]) for i, line in old if line in place]
     old_at, new_at = within.old_start, within.new_start
     for old_anchor, new_anchor in [*_rising(pairs), (within.old_end, within.new_end)]:
         yield _Gap(old_at, old_anchor, new_at, new_anchor)
-        old_at, new_at = old_anchor + 1, new_anchor + 1
+        old_at, new_at = old_anchor, new_anchor
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

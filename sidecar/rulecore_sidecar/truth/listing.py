@@ -10,7 +10,7 @@ file. Everything here is a function of the disk and safe to run in another threa
 """
 
 # Names are bytes of the file system, handled as os gives them.
-# ruff: noqa: PTH112, PTH114, PTH118, PTH120, PTH123
+# ruff: noqa: PTH112, PTH114, PTH120, PTH123
 
 import os
 import subprocess

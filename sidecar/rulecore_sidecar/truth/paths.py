@@ -10,7 +10,7 @@ root; a tree that mixes both kinds is treated as the root is. Two names that dif
 """
 
 # pathlib is several times slower on this path, and hides components that must be seen.
-# ruff: noqa: PTH115, PTH118, PTH119, PTH120
+# ruff: noqa: PTH115, PTH119, PTH120
 
 import os
 import stat

@@ -166,6 +166,19 @@ def test_without_the_plugin_the_file_hooks_refuse_without_blanking(machine: Clin
     assert outcome.finish_reason == "completed"
 
 
+def test_without_the_plugin_edits_and_commands_are_refused_by_inputs_that_fail(machine: ClineRun) -> None:
+    machine.serve()
+    (machine.workspace / PLUGIN).unlink()
+    path = machine.write("a.py", TEXT)
+    stale = after(edit(path, "beta = 2", "beta = 3"), lambda: path.write_text("alpha = 9\nbeta = 2\n"))
+    outcome = machine.run([read(path), stale, command("rulecore halt clear --all")])
+    results = outcome.results()
+    assert "SyncGuard.stale_edit" in results["call_1_0"] and path.read_text() == "alpha = 9\nbeta = 2\n"
+    assert "OnError.person_only" in results["call_2_0"] and "code 97" in results["call_2_0"]
+    assert outcome.finish_reason == "completed"
+    assert machine.git("status", "--porcelain", "-uall").split() == ["??", "a.py"]
+
+
 def test_a_hook_of_yours_still_runs(bare: ClineRun) -> None:
     seen = bare.workspace / "seen"
     mine = bare.write(f"{HOOKS}/PreToolUse", f'#!/bin/sh\ncat >>{seen}\necho \'{{"contextModification":"mine"}}\'\n')

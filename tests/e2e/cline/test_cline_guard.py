@@ -126,6 +126,16 @@ def test_a_resumed_session_may_read_again(machine: ClineRun) -> None:
         assert [SHOWN in text_of(m["content"]) for m in later.messages() if m["role"] == "tool"] == [True, True]
 
 
+def test_over_the_loopback_transport(bare: ClineRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULECORE_TRANSPORT", "loopback")
+    bare.env["RULECORE_TRANSPORT"] = "loopback"
+    bare.install()
+    path = bare.write("a.py", TEXT)
+    outcome = bare.run([read(path), read(path)])
+    bare.kill_sidecar()
+    assert "IdempotencyGuard" in outcome.results()["call_1_0"]
+
+
 # -- loops
 
 

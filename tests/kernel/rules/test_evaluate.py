@@ -170,18 +170,22 @@ def requests() -> st.SearchStrategy[dict[str, Json]]:
 
     def for_rule(rule: Rule) -> st.SearchStrategy[dict[str, Json]]:
         names = st.sampled_from([arg.name for arg in rule.args] or ["x"]) | st.text(max_size=4)
-        values = json_values | st.sampled_from([True, False, "valid", "invalid", "timeout", "loop_body", 0, 1])
+        plausible: list[Json] = [True, False, "valid", "invalid", "timeout", "loop_body", 0, 1]
+        values = json_values | st.sampled_from(plausible)
         variables = st.sampled_from(rule.state or ("x",))
         keys = st.sampled_from([*rule.parameters.values(), "onerror", "read.small_bytes"])
-        return st.fixed_dictionaries(
-            {"rule": st.just(rule.name), "args": st.dictionaries(names, values, max_size=9)},
-            optional={
-                "state": st.dictionaries(variables, values, max_size=4) | json_values,
-                "config": st.dictionaries(keys, values, max_size=3) | json_values,
-                "phase": st.sampled_from(["P_plan", "P_exec_core"]) | json_values,
-                "current_scope": st.sampled_from(list(Scope)) | json_values,
-            },
-        )
+        wanted: dict[str, st.SearchStrategy[Json]] = {
+            "rule": st.just(rule.name),
+            "args": st.dictionaries(names, values, max_size=9),
+        }
+        optional: dict[str, st.SearchStrategy[Json]] = {
+            "state": st.dictionaries(variables, values, max_size=4),
+            "config": st.dictionaries(keys, values, max_size=3),
+            "phase": st.sampled_from(["P_plan", "P_exec_core"]),
+            "current_scope": st.sampled_from([scope.value for scope in Scope]),
+        }
+        odd = {name: st.one_of(good, json_values) for name, good in optional.items()}
+        return st.fixed_dictionaries(wanted, optional=odd)
 
     return st.sampled_from(RULES).flatmap(for_rule)
 

@@ -151,7 +151,9 @@ class Session:
 
 results = st.one_of(st.just((False, None)), st.just((True, None)), st.tuples(st.just(False), st.sampled_from(ERRORS)))
 events = st.builds(
-    lambda tool, query, result, phase, scope, ran, cleared: Event(tool, query, result[0], result[1], phase, scope, ran, cleared),
+    lambda tool, query, result, phase, scope, ran, cleared: Event(
+        tool, query, result[0], result[1], phase, scope, ran, cleared
+    ),
     st.sampled_from(["grep", "read"]),
     st.sampled_from(["x", "y"]),
     results,

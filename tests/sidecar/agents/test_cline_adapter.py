@@ -197,6 +197,14 @@ def test_a_call_that_cline_rejected() -> None:
     assert event["error"] == "✖ Invalid input"
 
 
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [({"result": "boom", "success": False}, "boom"), ({"success": False}, "failed without a message")],
+)
+def test_a_failure_without_an_error_text(output: Json, error: str) -> None:
+    assert post("server__tool", {}, output)["error"] == error
+
+
 def test_a_thrown_text_is_the_error() -> None:
     assert post("server__tool", {}, "boom", isError=True)["error"] == "boom"
 

@@ -273,7 +273,7 @@ def test_lost_calls_are_counted_and_reported(node: Node) -> None:
 
 
 def test_strange_contexts_are_no_concern(node: Node) -> None:
-    steps = [
+    steps: list[Plain] = [
         {"hook": hook, "context": {}} for hook in ("beforeRun", "beforeModel", "beforeTool", "afterTool", "afterRun")
     ]
     assert node(*steps) == [None] * 5

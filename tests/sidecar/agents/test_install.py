@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sidecar.agents.repos import git, new_repo
 
 from rulecore_sidecar.agents import exclude, install
+from rulecore_sidecar.agents.carrier import MARK
 from rulecore_sidecar.agents.cline_carriers import EVENTS, HOOKS, PLUGIN, carriers
 from rulecore_sidecar.agents.files import RefusedError, sha256
 from rulecore_sidecar.agents.install import Report
@@ -107,6 +108,13 @@ def test_outside_git(tmp_path: Path) -> None:
     root.mkdir()
     assert up(root).ok and down(root).ok
     assert tree(root) == {}
+
+
+@pytest.mark.parametrize("windows", [False, True])
+def test_every_blank_is_filled_in(repo: Path, windows: bool) -> None:
+    found = carriers(repo, windows)
+    assert all("@@" not in carrier.text and MARK in carrier.data for carrier in found)
+    assert [c.name.endswith(".ps1") for c in found] == [False, windows, windows, windows]
 
 
 # -- what belongs to somebody else
@@ -269,7 +277,7 @@ def test_worktrees_share_the_block_until_the_last_one_goes(repo: Path, tmp_path:
     assert (repo / ".git/info/exclude").read_bytes() == before
 
 
-@settings(max_examples=300)
+@settings(max_examples=100, deadline=None)
 @given(
     text=st.none() | st.text(st.sampled_from("ab#\n /"), max_size=30),
     names=st.lists(st.just("x/y"), min_size=1, max_size=2),

@@ -32,7 +32,7 @@ class Line:
     def ask(self, method: str, **params: Any) -> Any:
         self.serial += 1
         request = {"jsonrpc": "2.0", "id": self.serial, "method": method, "params": params}
-        answer = self.raw(json.dumps(request, ensure_ascii=False).encode())
+        answer = self.raw(json.dumps(request).encode())
         assert answer["id"] == self.serial
         if "error" in answer:
             raise AssertionError(answer["error"])

@@ -154,6 +154,14 @@ def test_paths_outside_the_root_are_let_through_and_not_remembered(sidecar, tmp_
     assert agent.line.ask("rulecore/state/get", agent="test", session="s1")["files_read"] == 0
 
 
+def test_a_file_name_that_is_no_unicode_is_remembered_like_any_other(sidecar):
+    (sidecar.root / os.fsdecode(b"caf\xe9.py")).write_text("x\n")
+    for expected in ("allow", "deny"):
+        assert sidecar.agent().read(os.fsdecode(b"caf\xe9.py"))["action"] == expected
+        sidecar.kill()
+        sidecar.start()
+
+
 def test_a_deleted_workspace_is_answered(sidecar):
     agent = sidecar.agent()
     agent.read("a.py")

@@ -1,30 +1,12 @@
 """A workspace folder, a clock that tests move, and git that ignores the user's own configuration."""
 
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sidecar.truth.support import Clock, Git
 
 from rulecore_sidecar.truth import FileTruth
-
-Git = Callable[..., str]
-
-
-class Clock:
-    """The wall clock, ``ahead`` seconds fast."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> int:
-        return time.time_ns() + int(self.ahead * 1e9)
-
-    def settle(self) -> None:
-        """Let the file system's clock tick, then pass the racy window: what was written until now is old."""
-        time.sleep(0.02)
-        self.ahead = 3.0
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from sidecar.truth.support import Clock
 
 from rulecore_sidecar.truth import Drift, FileTruth, Kind, Newer, disk, external_consistency
-from sidecar.truth.conftest import Clock
 
 Cache = dict[str, dict[str, object]]
 

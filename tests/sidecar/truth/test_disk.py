@@ -9,19 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import xxhash
+from sidecar.truth.support import Clock, xxh
 
 from rulecore_sidecar.truth import FileTruth, Kind, disk
 from rulecore_sidecar.truth.disk import DiskLayer
 from rulecore_sidecar.truth.paths import Paths, Place
 from rulecore_sidecar.truth.values import Generation
-from sidecar.truth.conftest import Clock
 
 Locate = Callable[[str], Place]
-
-
-def xxh(data: bytes) -> str:
-    return xxhash.xxh3_128_hexdigest(data)
 
 
 @pytest.fixture
@@ -48,7 +43,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return paths
 
 
-def during_reads(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], None]) -> None:
+def during_reads(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], object]) -> None:
     """Call ``act`` with 1, 2, … after each read."""
     real, count = os.read, 0
 
@@ -158,9 +153,7 @@ def test_a_hit_opens_nothing_and_a_racy_file_is_read_again(
     assert entry.generation == first.generation
 
 
-def test_same_size_and_forged_mtime_do_not_hide_a_write(
-    root: Path, layer: DiskLayer, at: Locate, clock: Clock
-) -> None:
+def test_same_size_and_forged_mtime_do_not_hide_a_write(root: Path, layer: DiskLayer, at: Locate, clock: Clock) -> None:
     file = root / "file"
     file.write_text("one")
     os.utime(file, ns=(10**18, 10**18))
@@ -171,20 +164,20 @@ def test_same_size_and_forged_mtime_do_not_hide_a_write(
     assert layer.look_up(at("file")).hash == xxh(b"two")
 
 
-def test_a_file_from_the_future_is_read_every_time(
-    root: Path, layer: DiskLayer, at: Locate, clock: Clock, opened: list[str]
+@pytest.mark.parametrize(("mtime", "settled"), [(2**32, True), (10**9, False)], ids=["future", "just forged"])
+def test_a_time_that_cannot_be_trusted_is_read_every_time(
+    root: Path, layer: DiskLayer, at: Locate, clock: Clock, opened: list[str], mtime: int, settled: bool
 ) -> None:
     (root / "file").write_text("text")
-    os.utime(root / "file", (2**32, 2**32))
-    clock.settle()
+    os.utime(root / "file", (mtime, mtime))
+    if settled:
+        clock.settle()
     layer.look_up(at("file"))
     layer.look_up(at("file"))
     assert len(opened) == 2
 
 
-def test_a_mark_forces_one_reading(
-    root: Path, layer: DiskLayer, at: Locate, clock: Clock, opened: list[str]
-) -> None:
+def test_a_mark_forces_one_reading(root: Path, layer: DiskLayer, at: Locate, clock: Clock, opened: list[str]) -> None:
     (root / "file").write_text("text")
     clock.settle()
     entry = layer.look_up(at("file"))
@@ -194,14 +187,19 @@ def test_a_mark_forces_one_reading(
     assert len(opened) == 2
 
 
+@pytest.mark.parametrize("racy", [True, False])
+@pytest.mark.parametrize("grows", [True, False])
 def test_a_file_that_will_not_hold_still_has_no_hash(
-    root: Path, layer: DiskLayer, at: Locate, monkeypatch: pytest.MonkeyPatch
+    root: Path, layer: DiskLayer, at: Locate, clock: Clock, monkeypatch: pytest.MonkeyPatch, racy: bool, grows: bool
 ) -> None:
     file = root / "file"
     file.write_bytes(b"text")
     known = layer.look_up(at("file"))
+    clock.settle()
+    if racy:
+        clock.ahead = 0
     with monkeypatch.context() as patch:
-        during_reads(patch, lambda _: file.write_bytes(file.read_bytes() + b"+"))
+        during_reads(patch, lambda count: file.write_bytes(b"text%d" % count * (count if grows else 1)))
         entry = layer.look_up(at("file"))
     assert (entry.kind, entry.hash) == (Kind.UNSTABLE, None)
     assert entry.generation > known.generation
@@ -214,7 +212,7 @@ def test_one_disturbed_reading_is_repeated(
 ) -> None:
     file = root / "file"
     file.write_bytes(b"old")
-    during_reads(monkeypatch, lambda count: file.write_bytes(b"new") and None if count == 1 else None)
+    during_reads(monkeypatch, lambda count: file.write_bytes(b"new") if count == 1 else None)
     assert layer.look_up(at("file")).hash == xxh(b"new")
 
 
@@ -225,7 +223,7 @@ def test_bytes_that_move_within_one_tick_of_the_clock_are_noticed(
     file = root / "file"
     file.write_bytes(b"0")
     monkeypatch.setattr(disk, "signature_fields", lambda status: (0, 0, status.st_size, 0, 0, status.st_mode))
-    during_reads(monkeypatch, lambda count: file.write_bytes(b"%d" % (count % 10)) and None)
+    during_reads(monkeypatch, lambda count: file.write_bytes(b"%d" % (count % 10)))
     assert layer.look_up(at("file")).kind is Kind.UNSTABLE
 
 
@@ -355,7 +353,8 @@ def test_no_hash_of_a_content_that_never_was(root: Path, layer: DiskLayer, at: L
     (root / "file").write_bytes(b"A" * size)
     arguments = [sys.executable, "-c", WRITER, str(size), str(root / "file"), str(os.getpid())]
     wrong = 0
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE) as writer:
+    writer = subprocess.Popen(arguments, stdout=subprocess.PIPE)
+    try:
         assert writer.stdout is not None
         writer.stdout.readline()
         stop = time.monotonic() + 1.0
@@ -365,6 +364,8 @@ def test_no_hash_of_a_content_that_never_was(root: Path, layer: DiskLayer, at: L
                 wrong += entry.kind is not Kind.UNSTABLE or entry.hash is not None
             else:
                 wrong += not (is_one_write_over_another(data) and entry.hash == xxh(data) and entry.racy)
+    finally:
         writer.kill()
+        writer.communicate()
     assert wrong == 0
     assert layer.look_up(at("file")).hash == xxh((root / "file").read_bytes())

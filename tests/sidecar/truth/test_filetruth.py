@@ -6,14 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-import xxhash
+from sidecar.truth.support import Clock, Git, xxh
 
 from rulecore_sidecar.truth import FileTruth, Kind, filetruth, list_files
-from sidecar.truth.conftest import Clock, Git
-
-
-def xxh(data: bytes) -> str:
-    return xxhash.xxh3_128_hexdigest(data)
 
 
 def test_a_key_and_every_path_give_the_same_view(root: Path, truth: FileTruth) -> None:
@@ -37,7 +32,9 @@ def test_a_key_and_every_path_give_the_same_view(root: Path, truth: FileTruth) -
         ("/etc/passwd", None, Kind.OUTSIDE),
     ],
 )
-def test_links_are_followed_unless_asked(root: Path, truth: FileTruth, target: str, key: str | None, kind: Kind) -> None:
+def test_links_are_followed_unless_asked(
+    root: Path, truth: FileTruth, target: str, key: str | None, kind: Kind
+) -> None:
     (root / "file").write_text("text")
     (root / "second").symlink_to("file")
     (root / "link").symlink_to(target)
@@ -132,7 +129,9 @@ def test_an_event_of_head_is_a_sweep(root: Path, git: Git, truth: FileTruth) -> 
     assert truth.needs_sweep
 
 
-def test_a_look_that_is_not_finished_owes_a_sweep(root: Path, truth: FileTruth, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_that_is_not_finished_owes_a_sweep(
+    root: Path, truth: FileTruth, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(filetruth, "BATCH_FILES", 2)
     for number in range(5):
         (root / str(number)).write_text("text")

@@ -11,25 +11,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import xxhash
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from sidecar.truth.support import Clock, xxh
 
 from rulecore_sidecar.truth import FileTruth, Kind, Snapshot, View, external_consistency
 from rulecore_sidecar.truth.overlay import Document
 from rulecore_sidecar.truth.values import signature_fields
-from sidecar.truth.conftest import Clock
 
 NAMES = ("a", "b", "dir/c", "dir/sub/d", "link")
 FILES = st.sampled_from(NAMES)
 CONTENTS = st.sampled_from([b"one\n", b"two\n", b"six\n", b"longer text\r\n", b"", b"\xff\xfe\x00"])
 TEXTS = st.sampled_from(["one\n", "two\n", "ü\r\n", "", "\u2028\ud800"])
 EDITORS = st.sampled_from(["window 1", "window 2"])
-
-
-def xxh(data: bytes) -> str:
-    return xxhash.xxh3_128_hexdigest(data)
 
 
 def contents(snapshot: Snapshot) -> dict[str, tuple[Kind, str | None, int]]:
@@ -154,7 +149,8 @@ class Truth(RuleBasedStateMachine):
                 documents[document] = (text, version)
 
     def closed(self, document: Document) -> bool:
-        return any([documents.pop(document, None) for documents in self.texts.values()])
+        found = [documents.pop(document, None) for documents in self.texts.values()]
+        return any(found)
 
     # -- events
 

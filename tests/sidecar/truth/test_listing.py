@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from sidecar.truth.support import Git
 
 from rulecore_sidecar.truth import FileTruth, Listing, list_files, listing
 from rulecore_sidecar.truth.listing import find_git_dir
-from sidecar.truth.conftest import Git
 
 
 def write(root: Path, *paths: str) -> None:
@@ -72,7 +72,9 @@ def test_a_git_that_fails_or_hangs_is_done_without(
 ) -> None:
     write(root, "file")
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "git").write_text(f"#!/bin/sh\nexec {program}\n" if "sleep" in program else f"#!/bin/sh\n{program}\n")
+    (tmp_path / "bin" / "git").write_text(
+        f"#!/bin/sh\nexec {program}\n" if "sleep" in program else f"#!/bin/sh\n{program}\n"
+    )
     (tmp_path / "bin" / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(listing, "GIT_TIMEOUT_SECONDS", 0.1)
@@ -85,7 +87,9 @@ def test_no_git_at_all(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) ->
     assert list_files(str(root)) == Listing(("file",), "walk")
 
 
-def test_a_workspace_cannot_make_git_run_a_program_or_write(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workspace_cannot_make_git_run_a_program_or_write(
+    root: Path, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(root, "file")
     git("add", "file")
     git("config", "core.fsmonitor", f"touch {root}/ran; false")
@@ -142,7 +146,11 @@ def test_head_moves(root: Path, git: Git, tmp_path: Path, worktree: bool) -> Non
     truth = FileTruth(place)
     truth.refresh()
     assert not truth.poll_head()
-    for command in (["switch", "-qc", "other"], ["commit", "-q", "--allow-empty", "-m", "two"], ["reset", "-q", "HEAD~"]):
+    for command in (
+        ["switch", "-qc", "other"],
+        ["commit", "-q", "--allow-empty", "-m", "two"],
+        ["reset", "-q", "HEAD~"],
+    ):
         git(*command, at=place)
         assert truth.poll_head(), command
         assert truth.needs_sweep

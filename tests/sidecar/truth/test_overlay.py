@@ -3,14 +3,9 @@
 from pathlib import Path
 
 import pytest
-import xxhash
+from sidecar.truth.support import Clock, xxh
 
 from rulecore_sidecar.truth import FileTruth, Kind, overlay
-from sidecar.truth.conftest import Clock
-
-
-def xxh(data: bytes) -> str:
-    return xxhash.xxh3_128_hexdigest(data)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +128,13 @@ def test_documents_outside_the_root_are_not_ours(root: Path, truth: FileTruth) -
     (root / "out").symlink_to(root.parent / "elsewhere")
     assert not truth.did_open(str(root.parent / "file"), "text", 1)
     assert not truth.did_open("out", "text", 1)
+    assert len(truth.overlays) == 0
+
+
+def test_a_document_that_is_opened_again_outside_is_closed(root: Path, truth: FileTruth) -> None:
+    assert truth.did_open("link", "text", 1)
+    (root / "link").symlink_to(root.parent / "elsewhere")
+    assert not truth.did_open("link", "text", 1)
     assert len(truth.overlays) == 0
 
 

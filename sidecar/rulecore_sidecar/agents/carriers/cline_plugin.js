@@ -127,7 +127,7 @@ class Sidecar {
 	}
 }
 
-/** The first line of the endpoint command: a Unix socket, or on Windows a file with port and token. */
+/** The first line of the endpoint command: a Unix socket, or (Windows) a file with a loopback port and its token. */
 function lookUp() {
 	return new Promise((resolve, reject) => {
 		const [program, ...args] = CONFIG.command;
@@ -145,7 +145,7 @@ function lookUp() {
 }
 
 function endpoint(line) {
-	if (process.platform !== "win32") return { target: { path: line } };
+	if (!line.endsWith(".json")) return { target: { path: line } };
 	const { port, token } = JSON.parse(readFileSync(line, "utf8"));
 	return { target: { host: "127.0.0.1", port }, token };
 }
