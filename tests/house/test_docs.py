@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
+
 from rulecore_kernel.rules.guards.events import MESSAGE_LIMIT
 from rulecore_kernel.rules.guards.session import LIMITS
 from rulecore_kernel.state.config import resolve

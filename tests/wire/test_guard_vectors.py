@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from rulecore_sidecar import rpc
 from rulecore_sidecar.sidecar import Sidecar
 

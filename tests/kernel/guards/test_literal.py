@@ -2,6 +2,7 @@
 
 import pytest
 from kernel.guards.script import USER, actions, call, edit, outcomes, read, run, search
+
 from rulecore_kernel.rules.guards.policy import Policy
 from rulecore_kernel.rules.on_error import Limits
 

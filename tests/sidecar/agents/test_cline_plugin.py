@@ -147,7 +147,7 @@ def test_a_refusal_looks_like_a_failed_operation_on_nothing(node: Node, tool: st
         call("beforeTool", tool),
         call("afterTool", tool, result={"output": {"error": "x"}, "isError": True}),
     )
-    entry = {"query": "rulecore:c1", "result": "", "error": "because", "success": False}
+    entry = {"query": "rulecore:c1", "result": "because", "error": "refused by rulecore, not run", "success": False}
     assert node(*steps, decide=always("deny"))[2] == {"result": {"output": [entry] if listed else entry}}
     assert node.questions("guard/post") == []
 

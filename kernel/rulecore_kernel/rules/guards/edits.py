@@ -57,7 +57,7 @@ def _stale(path: str, seen: SeenRecord, fact: FileFact) -> Decision:
     where = _spell(fact.changed)
     message = brief(
         f"{RULE_STALE}: {path} was changed by {who} after you last read it"
-        f"{f' ({where})' if where else ''}. The edit was not made. Read {where or 'it'} again, then edit."
+        f"{f' ({where})' if where else ''}. Read {where or 'it'} again, then edit."
     )
     evidence: JsonObject = {"path": path, "seen": seen.hash, "now": fact.hash, "who": who, "lines": where}
     return Decision(Action.DENY, RULE_STALE, message, evidence=evidence)

@@ -75,7 +75,7 @@ def check(session: Session, call: Call) -> tuple[Decision, list[Write]] | None:
         return Decision(Action.ADVISE, RULE, message), [Write("calls", call.key, record._replace(stage=2))]
     what = "fails the same way" if record.failed else "brings the same result"
     message = brief(
-        f"{RULE}: not run: this exact call {what} every time and nothing relevant has changed. "
+        f"{RULE}: this exact call {what} every time and nothing relevant has changed. "
         "Try something else: other parameters, another tool, or ask the user."
     )
     evidence = {"run": record.run, "failures": record.fails}

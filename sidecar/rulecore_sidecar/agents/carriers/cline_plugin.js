@@ -289,10 +289,10 @@ function event({ snapshot, toolCall, input }, agent, phase) {
 }
 
 /** A refusal in the shape of one of Cline's own failed operations. Its query is never a file's path: Cline would take
- * the notice for that file's newest content and blank the real one. It is not marked as an error either: three turns
- * of nothing but errors end a run. */
+ * the notice for that file's newest content and blank the real one. The message is the result, which Cline shows to the
+ * person. It is not marked as an error either: three turns of nothing but errors end a run. */
 function notice({ toolCallId, toolName }, message) {
-	const entry = { query: `rulecore:${toolCallId}`, result: "", error: message, success: false };
+	const entry = { query: `rulecore:${toolCallId}`, result: message, error: "refused by rulecore, not run", success: false };
 	return LIST_TOOLS.has(toolName) ? [entry] : entry;
 }
 
