@@ -1,7 +1,7 @@
 """Reference pages from the registries: ``python -m rulecore_sidecar.docgen [--check] [DOCS]``.
 
-Writes ``rules/*.md`` and ``parameters.md`` under DOCS (default ``docs``) and removes pages of rules that are gone. With
-``--check`` nothing is written, and the exit code is 1 when a page is stale. Source: spec architecture.md, invariant 3.
+Writes ``rules/*.md``, ``parameters.md`` and ``state.md`` under DOCS (default ``docs``) and removes pages of rules
+that are gone. With ``--check`` nothing is written, and the exit code is 1 when a page is stale. Source: spec architecture.md, invariant 3.
 """
 
 import sys
@@ -48,7 +48,7 @@ def pages() -> dict[str, str]:
     return {
         "parameters.md": _parameters_page(),
         "rules/README.md": _index_page(),
-        "rules/state.md": _state_page(),
+        "state.md": _state_page(),
         **{f"rules/{rule.name}.md": rule_page(rule) for rule in RULES},
     }
 
@@ -66,7 +66,7 @@ def rule_page(rule: Rule) -> str:
         rows = [(f"`{arg.name}`", arg.domain.describe(), _necessity(rule, arg), arg.meaning) for arg in rule.args]
         parts.append("## Arguments\n\n" + _grid(("argument", "allowed", "required", "meaning"), rows))
     if rule.state:
-        parts.append("## State\n\n" + ", ".join(f"`{name}`" for name in rule.state) + " ([variables](state.md))")
+        parts.append("## State\n\n" + ", ".join(f"`{name}`" for name in rule.state) + " ([variables](../state.md))")
     if rule.parameters:
         settings = [(f"`{key}`", _cell(BY_KEY[key].default), BY_KEY[key].meaning) for key in rule.parameters.values()]
         parts.append("## Parameters\n\n" + _grid(("parameter", "default", "meaning"), settings))
@@ -125,7 +125,7 @@ def _index_page() -> str:
         "# Rules\n\nEvery rule can be asked by name: `rulecore kernel eval` (JSON Lines) and "
         "`rulecore/kernel/evaluate`; `rulecore kernel explain RULE` prints its page.\n\n"
         + _grid(("rule", "category", "kind", "layer", "scope", "provides"), rows)
-        + "\n\nSee also the [state variables](state.md) and the [parameters](../parameters.md).\n"
+        + "\n\nSee also the [state variables](../state.md) and the [parameters](../parameters.md).\n"
     )
 
 

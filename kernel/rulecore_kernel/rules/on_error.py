@@ -262,9 +262,7 @@ def _count(counts: JsonObject, group: str, key: str) -> int:
 def _changes(state: State, before: Counters, after: Counters, tool: str, key: str) -> dict[str, Json]:
     """The variables that changed. emptyCount travels whole, with both counters of this call in it."""
     changes: dict[str, Json] = {
-        variable: getattr(after, field)
-        for variable, field in _SCALARS
-        if getattr(after, field) != getattr(before, field)
+        variable: now for variable, was, now in zip(_SCALARS, before, after, strict=False) if was != now
     }
     if (before.empty_tool, before.empty_call) != (after.empty_tool, after.empty_call):
         changes["emptyCount"] = {
@@ -278,10 +276,5 @@ def _with(entries: Json, key: str, count: int) -> dict[str, Json]:
     return {**entries, key: count} if isinstance(entries, Mapping) else {key: count}
 
 
-_SCALARS = (
-    ("retryCounter", "retry"),
-    ("switchCounter", "switch"),
-    ("forceHalt", "force_halt"),
-    ("haltedRounds", "halted_rounds"),
-    ("roundsWithoutSwitch", "rounds_without_switch"),
-)
+_SCALARS = ("retryCounter", "switchCounter", "forceHalt", "haltedRounds", "roundsWithoutSwitch")
+"""The variables of the first fields of :class:`Counters`, in their order."""

@@ -63,7 +63,7 @@ class Model:
                 self.halted_rounds += 1
             else:
                 self.halted_rounds = 0
-            return "forcehalt", self.halted_rounds in (5, 10, 15, 20, 25, 30, 35, 40)
+            return "forcehalt", self.halted_rounds in range(5, 1_000, 5)
         if event.result_empty and self.call_count.get(call, 0) == 0:  # 3
             return "retry", False
         if event.error == "execution_failure":  # 4
@@ -163,11 +163,15 @@ events = st.builds(
     st.sampled_from([False] * 9 + [True]),
 )
 calm = st.builds(
-    lambda tool, scope: Event(tool, "x", False, None, False, scope, True, False),
+    lambda tool, scope, times: [Event(tool, "x", False, None, False, scope, True, False)] * times,
     st.sampled_from(["grep", "read"]),
     st.sampled_from(["global", "loop_body"]),
+    st.integers(1, 12),
 )
-histories = st.lists(st.one_of(events, events, calm), max_size=60)
+"""Stretches without trouble, long enough for decay and for asking the user."""
+histories = st.lists(st.one_of(events.map(lambda event: [event]), calm), max_size=40).map(
+    lambda stretches: [event for stretch in stretches for event in stretch]
+)
 
 
 @settings(max_examples=2_000, deadline=None)

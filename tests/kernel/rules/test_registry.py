@@ -107,7 +107,7 @@ def test_a_rule_has_a_page(rule: Rule) -> None:
 
 def test_every_page_is_of_a_rule() -> None:
     pages = {path.stem for path in (ROOT / "docs/rules").glob("*.md")}
-    assert pages == {"README", "state", *BY_NAME}
+    assert pages == {"README", *BY_NAME}
 
 
 def test_every_rule_has_a_table_test() -> None:

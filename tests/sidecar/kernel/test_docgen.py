@@ -44,7 +44,7 @@ def test_a_folder_that_is_not_there_is_bad_usage(tmp_path: Path, capsys: pytest.
 def test_every_row_is_on_a_page() -> None:
     text = pages()
     assert all(f"| `{row.key}`" in text["parameters.md"] for row in PARAMETERS)
-    assert all(f"| `{row.name}` |" in text["rules/state.md"] for row in VARIABLES)
+    assert all(f"| `{row.name}` |" in text["state.md"] for row in VARIABLES)
     assert all(f"[{rule.name}]({rule.name}.md)" in text["rules/README.md"] for rule in RULES)
 
 
