@@ -1,7 +1,8 @@
 """Reference pages from the registries: ``python -m rulecore_sidecar.docgen [--check] [DOCS]``.
 
 Writes ``rules/*.md``, ``parameters.md`` and ``state.md`` under DOCS (default ``docs``) and removes pages of rules
-that are gone. With ``--check`` nothing is written, and the exit code is 1 when a page is stale. Source: spec architecture.md, invariant 3.
+that are gone. With ``--check`` nothing is written, and the exit code is 1 when a page is stale. Source: spec
+architecture.md, invariant 3.
 """
 
 import sys

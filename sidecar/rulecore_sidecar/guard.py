@@ -99,7 +99,7 @@ class Guard:
                     verdict = judged
         else:
             live.open[op_id] = Open(call, self._clock())
-            opened = Operation(op_id, live.number, os.getpid(), self._clock(), json.dumps(_described(call)))
+            opened = Operation(op_id, live.number, os.getpid(), self._clock())
         self._commit(live, writes, "pre", call, verdict, opened=opened, ended=ended)
         return wire.decision(verdict)
 

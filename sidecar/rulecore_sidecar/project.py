@@ -26,6 +26,7 @@ class Project:
 
     def __init__(self, root: Path, environment: Mapping[str, str] = os.environ) -> None:
         self._root = root
+        self._files = [os.path.join(root, place) for place in PLACES]
         self._environment = environment
         self._signature: Signature = ()
         self._settings = resolve()
@@ -34,7 +35,7 @@ class Project:
 
     def settings(self) -> Settings:
         """Every parameter with its source."""
-        now = tuple(_signature(self._root / name) for name in PLACES)
+        now = tuple(_signature(path) for path in self._files)
         if now != self._signature:
             self._signature = now
             self._read()
@@ -80,9 +81,9 @@ def policy_of(settings: Settings) -> Policy:
     )
 
 
-def _signature(path: Path) -> tuple[int, int, int] | None:
+def _signature(path: str) -> tuple[int, int, int] | None:
     try:
-        info = path.stat()
+        info = os.stat(path)  # noqa: PTH116 - asked before every decision
     except OSError:
         return None
     return info.st_mtime_ns, info.st_size, info.st_ino

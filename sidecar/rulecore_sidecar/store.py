@@ -35,7 +35,7 @@ CREATE TABLE session(id INTEGER PRIMARY KEY, agent TEXT NOT NULL, session TEXT N
 CREATE TABLE record(session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE, map TEXT NOT NULL,
     key BLOB NOT NULL, value TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY(session_id, map, key)) WITHOUT ROWID;
 CREATE TABLE operation(op_id TEXT PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
-    owner INTEGER, started_at REAL NOT NULL, call TEXT NOT NULL) WITHOUT ROWID;
+    owner INTEGER, started_at REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE decision(id INTEGER PRIMARY KEY, at REAL NOT NULL, session_id INTEGER NOT NULL, phase TEXT NOT NULL,
     action TEXT NOT NULL, tool TEXT NOT NULL, call_key TEXT NOT NULL, inputs TEXT NOT NULL, answer TEXT NOT NULL,
     generation INTEGER NOT NULL);
@@ -60,7 +60,6 @@ class Operation(NamedTuple):
     session_id: int
     owner: int | None
     started_at: float
-    call: str
 
 
 class Recorded(NamedTuple):
@@ -191,7 +190,7 @@ class Store:
                 for op_id in ended:
                     self._db.execute("DELETE FROM operation WHERE op_id=?", (op_id,))
                 if opened is not None:
-                    self._db.execute("INSERT OR REPLACE INTO operation VALUES(?,?,?,?,?)", opened)
+                    self._db.execute("INSERT OR REPLACE INTO operation VALUES(?,?,?,?)", opened)
                 for path, content, modified in cached:
                     self._db.execute(
                         "INSERT OR REPLACE INTO file_cache VALUES(?,?,?,?)", (_bytes(path), content, now, modified)

@@ -87,9 +87,9 @@ def _decide(rule: Rule, args: JsonObject, state: JsonObject, settings: Settings)
     for name, domain, _, required in rule.args:
         value = args.get(name)
         if value is not None:
-            mismatch = domain.mismatch(value, name)
+            mismatch = domain.mismatch(value)
             if mismatch is not None:
-                return _bad(mismatch)
+                return _bad(name, mismatch)
             bound[name] = value
             known += 1
         elif required:
@@ -104,7 +104,7 @@ def _decide(rule: Rule, args: JsonObject, state: JsonObject, settings: Settings)
     if rule.state:
         parsed = parse(state, rule.state)
         if isinstance(parsed, Mismatch):
-            return _bad(parsed._replace(path=f"state.{parsed.path}"))
+            return _bad("state.", parsed)
         bound["state"] = parsed
     for name, key in rule.parameters.items():
         setting = settings.values.get(key)
@@ -121,14 +121,14 @@ def _activity(rule: Rule, request: Mapping[str, Json]) -> bool | Problem | None:
     if phase is None and scope is None:
         return None
     for name, value, domain in (("phase", phase, _PHASE), ("current_scope", scope, _SCOPE)):
-        mismatch = None if value is None else domain.mismatch(value, name)
+        mismatch = None if value is None else domain.mismatch(value)
         if mismatch is not None:
-            return _bad(mismatch)
+            return _bad(name, mismatch)
     return is_active(rule, None if phase is None else str(phase), None if scope is None else str(scope))
 
 
-def _bad(mismatch: Mismatch) -> Problem:
-    return Problem(Code.BAD_ARGUMENT, mismatch.path, f"given {mismatch.given}", mismatch.allowed)
+def _bad(name: str, mismatch: Mismatch) -> Problem:
+    return Problem(Code.BAD_ARGUMENT, f"{name}{mismatch.path}", f"given {mismatch.given}", mismatch.allowed)
 
 
 def _missing(rule: Rule, name: str) -> Problem:

@@ -152,11 +152,11 @@ def pick(parameter: Parameter, layers: Iterable[Layer]) -> tuple[Setting | None,
         if parameter.key not in values:
             continue
         value = values[parameter.key]
-        mismatch = parameter.domain.mismatch(value, parameter.key)
+        mismatch = parameter.domain.mismatch(value)
         if mismatch is None:
             return Setting(value, source), None
         otherwise = f"using the default {_plain(default.value)}" if default else "it is required and has no default"
-        name = parameter.variable if source is Source.ENVIRONMENT else mismatch.path
+        name = parameter.variable if source is Source.ENVIRONMENT else f"{parameter.key}{mismatch.path}"
         message = f"{file}: {name}: given {mismatch.given}; expected {mismatch.allowed}; {otherwise}"
         return default, ConfigWarning(file, parameter.key, message)
     return default, None

@@ -26,7 +26,7 @@ class Type(StrEnum):
 
 
 class Mismatch(NamedTuple):
-    """A value outside its domain. ``path`` leads to it inside a nested value, ``""`` is the value itself."""
+    """A value outside its domain. ``path`` leads to it from the value asked about: ``""``, ``.a.b``, ``[1]``."""
 
     path: str
     given: str
@@ -49,13 +49,13 @@ class Domain(NamedTuple):
     items: "Domain | None" = None
     fields: Mapping[str, "Domain"] = {}
 
-    def mismatch(self, value: object, path: str = "") -> Mismatch | None:
+    def mismatch(self, value: object) -> Mismatch | None:
         """The first part of ``value`` that does not belong, or None when all of it does."""
         if value is None:
-            return None if self.nullable else Mismatch(path, "null", self.describe())
+            return None if self.nullable else Mismatch("", "null", self.describe())
         if not _BELONGS[self.type](self, value):
-            return Mismatch(path, shown(value), self.describe())
-        return self._inner_mismatch(value, path) if self.items is not None or self.fields else None
+            return Mismatch("", shown(value), self.describe())
+        return self._inner_mismatch(value) if self.items is not None or self.fields else None
 
     def at(self, key: str) -> "Domain":
         """The domain of the value under ``key`` of an object."""
@@ -78,17 +78,17 @@ class Domain(NamedTuple):
             text = self.type.value
         return f"{text} or null" if self.nullable and self.type is not Type.ANY else text
 
-    def _inner_mismatch(self, value: object, path: str) -> Mismatch | None:
+    def _inner_mismatch(self, value: object) -> Mismatch | None:
         if isinstance(value, Mapping):
-            inner = ((f"{path}.{key}" if path else str(key), self.at(key), item) for key, item in value.items())
-        elif isinstance(value, list | tuple):
-            inner = ((f"{path}[{index}]", self.items or ANYTHING, item) for index, item in enumerate(value))
-        else:
-            return None
-        for where, domain, item in inner:
-            mismatch = domain.mismatch(item, where)
-            if mismatch is not None:
-                return mismatch
+            for key, item in value.items():
+                mismatch = self.at(key).mismatch(item)
+                if mismatch is not None:
+                    return mismatch._replace(path=f".{key}{mismatch.path}")
+        elif isinstance(value, list | tuple) and self.items is not None:
+            for index, item in enumerate(value):
+                mismatch = self.items.mismatch(item)
+                if mismatch is not None:
+                    return mismatch._replace(path=f"[{index}]{mismatch.path}")
         return None
 
 

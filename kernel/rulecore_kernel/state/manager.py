@@ -67,9 +67,10 @@ class StateManager:
         domain = row.domain
         for key in keys:
             domain = domain.at(key)
-        mismatch = domain.mismatch(value, ".".join((variable, *keys)))
+        mismatch = domain.mismatch(value)
         if mismatch is not None:
-            raise StateValueError(f"{mismatch.path}: given {mismatch.given}; allowed: {mismatch.allowed}")
+            place = f"{'.'.join((variable, *keys))}{mismatch.path}"
+            raise StateValueError(f"{place}: given {mismatch.given}; allowed: {mismatch.allowed}")
         self._state = assign(self._state, (variable, *keys), freeze(value))
 
     def clear(self) -> None:

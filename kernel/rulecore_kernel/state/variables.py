@@ -102,8 +102,8 @@ def parse(plain: Mapping[str, Json], names: Iterable[str]) -> State | Mismatch:
         if value is None:
             continue
         variable = BY_NAME[name]
-        mismatch = variable.domain.mismatch(value, name)
+        mismatch = variable.domain.mismatch(value)
         if mismatch is not None:
-            return mismatch
+            return mismatch._replace(path=f"{name}{mismatch.path}")
         fields[variable.field] = value
     return changed(INITIAL, fields)

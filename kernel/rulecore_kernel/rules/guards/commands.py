@@ -5,6 +5,7 @@ answer "not known to be read-only" is the safe one and the default. Source: spec
 """
 
 import re
+from functools import lru_cache
 
 _HARMLESS_REDIRECT = re.compile(r"\d?>\s*(&\d|/dev/null)")
 _SEGMENT = re.compile(r"&&|\|\||[;|\n&]")
@@ -113,6 +114,7 @@ GUARD_KEYS = re.compile(r"^\s*[\"']?(guard|halt|compile|rollback)\b[\"']?\s*[.:]
 """A line that sets a parameter which belongs to a person."""
 
 
+@lru_cache(maxsize=1024)
 def _segments(command: str) -> list[list[str]]:
     """Words of each simple command, wrappers, assignments and directory changes taken away."""
     found: list[list[str]] = []
@@ -131,6 +133,7 @@ def head(command: str) -> str:
     return segments[0][0].replace("\\", "/").rsplit("/", 1)[-1] if segments else ""
 
 
+@lru_cache(maxsize=1024)
 def is_read_only(command: str) -> bool:
     """True when every part of ``command`` is known to change no file."""
     if ">" in _HARMLESS_REDIRECT.sub("", command) or "`" in command or "$(" in command:
@@ -151,6 +154,7 @@ def _segment_reads_only(words: list[str]) -> bool:
     return not any(word.startswith(_WRITING_FLAGS.get(name, ("\0",))) for word in words[1:])
 
 
+@lru_cache(maxsize=1024)
 def is_verify(command: str) -> bool:
     """True for a command that checks the work: tests, compilers, linters."""
     return _VERIFY.search(command) is not None

@@ -24,7 +24,7 @@ Source: spec agents.md section 2.2; kernel.md section 6 (steps 1, 2, 9 and 10 st
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rulecore_kernel.rules.guards.commands import head, is_read_only, is_verify
 from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, OpKind, Result, brief
@@ -44,6 +44,8 @@ from rulecore_kernel.rules.guards.session import (
 RULE = "OnError.calibrated"
 CONTINUE, SWITCH, HALT = "continue", "switch_strategy", "forcehalt"
 _RETURNS_TO_SWITCH = 2
+_TOUCHING = (OpKind.READ, OpKind.EDIT)
+_UNSEEN = FileRecord()
 HASHES_KEPT = 16
 _VARIANTS_KEPT = 8
 _CYCLE_PERIODS = (2, 3, 4)
@@ -123,22 +125,21 @@ def decide(
         text = f"{RULE}.g: {call.tool} met an infrastructure error. Wait before you try again; it counts for nothing."
         return Judged(scalars._replace(last_key=call.key), (), Finding("g", CONTINUE, text))
     record = _record(scalars, call, result, previous)
+    moved, files = _changes(session, scalars, call, result, facts) if ran else ({}, ())
     if not call.poll:
         pair = (call.key, result.outcome)
-        scalars = scalars._replace(window=(*scalars.window, pair)[-max(_CYCLE_PERIODS) * policy.cycle_repeats :])
-    scalars, files = (
-        _changes(session, scalars._replace(last_key=call.key), call, result, facts)
-        if ran
-        else (scalars._replace(last_key=call.key), ())
-    )
+        moved["window"] = (*scalars.window, pair)[-max(_CYCLE_PERIODS) * policy.cycle_repeats :]
+    new_error = result.fingerprint is not None and result.fingerprint not in session.errors
+    idle = 0 if new_error or files or _is_progress(session, call, result) else scalars.idle + 1
+    scalars = scalars._replace(last_key=call.key, idle=idle, **moved)
     failures, variants = _variant(session, scalars, call, result)
-    scalars, news = _progress(session, scalars, call, result, files)
     finding = _strongest(call, result, previous, record, scalars, files, failures, policy)
     if finding is not None and finding.branch == "e":
         files = tuple((path, _settled(f)) for path, f in files)
     remembered = (Write("files", path, f) for path, f in files)
     if not ran and (earlier := session.calls.get(call.key)) is not None:
         record = record._replace(skipped=earlier.skipped)
+    news = [Write("errors", result.fingerprint, scalars.seq)] if new_error and result.fingerprint else []
     ladder = _with_ladder(session, call, record, finding)
     return Judged(scalars, (*news, *remembered, *variants, *ladder), finding)
 
@@ -210,25 +211,30 @@ def _record(scalars: Scalars, call: Call, result: Result, previous: CallRecord |
 
 def _changes(
     session: Session, scalars: Scalars, call: Call, result: Result, facts: Mapping[str, FileFact]
-) -> tuple[Scalars, Files]:
-    """What the call, or somebody before it, did to the files it names, as far as their contents show it."""
+) -> tuple[dict[str, Any], Files]:
+    """What the call, or somebody before it, did to the files it names, as far as their contents show it.
+
+    Returns the scalars that moved, by name, and the files' records.
+    """
+    moved: dict[str, Any] = {}
     files: dict[str, FileRecord] = {}
     for op in call.ops:
-        if op.path is None or op.kind not in (OpKind.READ, OpKind.EDIT):
+        if op.path is None or op.kind not in _TOUCHING:
             continue
         edited = op.kind is OpKind.EDIT and not result.failed
+        writer = call.key if edited else "*"
         fact = facts.get(op.path)
-        before = files.get(op.path) or session.files.get(op.path) or FileRecord()
-        after = _observed(before, op.hash or (fact.hash if fact else None), scalars.seq, call.key if edited else "*")
+        before = files.get(op.path) or session.files.get(op.path) or _UNSEEN
+        after = _observed(before, op.hash or (fact.hash if fact else None), scalars.seq, writer)
         if after is not before:
             files[op.path] = after
         if after.writes != before.writes:
-            scalars = scalars._replace(writes=stamped(scalars.writes, call.key if edited else "*", scalars.seq))
+            moved["writes"] = stamped(moved.get("writes", scalars.writes), writer, scalars.seq)
         if edited:
-            scalars = scalars._replace(edit_seq=scalars.seq)
+            moved["edit_seq"] = scalars.seq
     if not result.failed and _may_change_anything(call):
-        scalars = scalars._replace(execs=stamped(scalars.execs, call.key, scalars.seq))
-    return scalars, tuple(files.items())
+        moved["execs"] = stamped(scalars.execs, call.key, scalars.seq)
+    return moved, tuple(files.items())
 
 
 def _observed(before: FileRecord, content: str | None, seq: int, writer: str) -> FileRecord:
@@ -274,17 +280,16 @@ def _variant(session: Session, scalars: Scalars, call: Call, result: Result) -> 
     return count, [Write("variants", key, VariantRecord(scalars.seq, tuple(failures.items())[-_VARIANTS_KEPT:]))]
 
 
-def _progress(
-    session: Session, scalars: Scalars, call: Call, result: Result, files: Files
-) -> tuple[Scalars, Iterator[Write]]:
-    """Count calls that bring nothing new (branch i)."""
-    new_file = any(op.path is not None and op.path not in session.files for op in call.ops)
-    new_error = result.fingerprint is not None and result.fingerprint not in session.errors
-    edited = any(op.kind is OpKind.EDIT for op in call.ops) and not result.failed
-    verified = any(op.command is not None and is_verify(op.command) for op in call.ops)
-    idle = 0 if new_file or new_error or edited or verified or files else scalars.idle + 1
-    news = (Write("errors", result.fingerprint, scalars.seq) for _ in (0,) if new_error and result.fingerprint)
-    return scalars._replace(idle=idle), news
+def _is_progress(session: Session, call: Call, result: Result) -> bool:
+    """A new file, an edit that worked, or a check of the work (branch i)."""
+    for op in call.ops:
+        if op.path is not None and op.path not in session.files:
+            return True
+        if op.kind is OpKind.EDIT and not result.failed:
+            return True
+        if op.command is not None and is_verify(op.command):
+            return True
+    return False
 
 
 def _polls(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
