@@ -114,7 +114,7 @@ def test_step_3_the_first_empty_result_is_free(scope: str) -> None:
         ("execution_failure", "loop_body", 1),
         ("compilation_error", "global", 1),
         ("compilation_error", "loop_body", 0),
-        *((error, scope, 0) for error in set(ERRORS) - {"execution_failure", "compilation_error"}
+        *((error, scope, 0) for error in ERRORS if error not in ("execution_failure", "compilation_error")
           for scope in ("global", "loop_body")),
     ],
 )  # fmt: skip

@@ -59,6 +59,7 @@ class Services:
             "rulecore/print": self._print,
             "rulecore/root": lambda _: str(root),
             "rulecore/defect": self._defect,
+            "rulecore/state/get": self._defect,
             "rulecore/allow": self._allow,
             "rulecore/block": self._block,
         }

@@ -64,6 +64,7 @@ def test_ten_megabytes(client: Client) -> None:
         ("textDocument/didOpen", {}, INVALID_REQUEST, "notification"),
         ("initialized", {}, INVALID_REQUEST, "notification"),
         ("rulecore/defect", {}, INTERNAL_ERROR, "log"),
+        ("workspace/executeCommand", {"command": "rulecore.showState"}, INTERNAL_ERROR, "log"),
         ("rulecore/late", {"refuse": True}, -32050, "refused"),
     ],
 )
@@ -210,10 +211,13 @@ def test_before_initialize_and_after_shutdown(root: Path) -> None:
         client.open("file:///a.py", "x")
         client.notify("initialized", {})
         assert client.request("initialize", {"capabilities": 5})["error"]["code"] == INVALID_PARAMS
-        client.initialize(root)
+        client.initialize(root, {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}})
+        wish = client.wait_for(lambda m: m.get("method") == "client/registerCapability")
         assert client.result("rulecore/echo", {}) == {}
         waiting = client.start_request("rulecore/late", {"seconds": 600})
         assert client.result("shutdown") is None
         assert client.answer_to(waiting)["error"]["code"] == CANCELLED
         assert client.request("rulecore/echo", {})["error"]["code"] == INVALID_REQUEST
+        client.send({"jsonrpc": "2.0", "id": wish["id"], "result": None})
         assert client.request("initialize", {"capabilities": {}})["error"]["code"] == INVALID_REQUEST
+    assert "could not be handled" not in client.stderr.decode()
