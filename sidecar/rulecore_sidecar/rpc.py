@@ -75,6 +75,8 @@ def answer(line: bytes, handler: Handler) -> bytes | None:
         )
     except RpcError as error:
         reply = failure(identity, error.code, error.message)
+    except RecursionError:
+        reply = failure(identity, INVALID_PARAMS, f"{method}: params are nested too deep")
     except Exception:
         log.exception("%s failed", method)
         reply = failure(identity, INTERNAL_ERROR, f"{method}: internal error, see the sidecar's log")

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from lsprotocol.types import Diagnostic
 
@@ -29,7 +30,8 @@ class Report(NamedTuple):
 class _State:
     """One open document: its changes are counted, its report is of the last of them or None."""
 
-    def __init__(self) -> None:
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
         self.due = 0.0
         self.changes = 0
         self.report: Report | None = None
@@ -38,7 +40,7 @@ class _State:
 
 
 class Diagnostics:
-    """Reports of open documents by URI.
+    """Reports of open documents by URI, however its characters are escaped.
 
     ``look`` works out the diagnostics of a document as it is now. ``publish`` sends them to a client that waits to
     be told; set :attr:`pushes` to False for one that asks.
@@ -56,7 +58,7 @@ class Diagnostics:
     def opened(self, uri: str) -> None:
         """A document was opened."""
         self._forget(uri)
-        self._states[uri] = _State()
+        self._states[unquote(uri)] = _State(uri)
         self._schedule(uri, 0.0)
 
     def changed(self, uri: str) -> None:
@@ -71,12 +73,12 @@ class Diagnostics:
 
     def refresh(self) -> None:
         """What holds for all of them has changed."""
-        for uri in self._states:
-            self._schedule(uri, 0.0)
+        for state in self._states.values():
+            self._schedule(state.uri, 0.0)
 
     async def report(self, uri: str) -> Report | None:
         """What there is to say about the document when it rests; None when it is not open (any more)."""
-        while (state := self._states.get(uri)) is not None:
+        while (state := self._states.get(unquote(uri))) is not None:
             if (rest := state.due - asyncio.get_running_loop().time()) > 0:
                 await asyncio.sleep(rest)
                 continue
@@ -86,19 +88,19 @@ class Diagnostics:
                     items = await self._look(uri)
                     if state.changes == changes:
                         state.report = Report(str(next(self._identities)), items)
-            if state.report is not None and self._states.get(uri) is state:
+            if state.report is not None and self._states.get(unquote(uri)) is state:
                 return state.report
         return None
 
     def _schedule(self, uri: str, pause: float) -> None:
-        state = self._states[uri]
+        state = self._states[unquote(uri)]
         state.due = asyncio.get_running_loop().time() + pause
         state.changes += 1
         state.report = None
         if self.pushes:
             if state.task is not None:
                 state.task.cancel()
-            state.task = asyncio.create_task(self._push(uri))
+            state.task = asyncio.create_task(self._push(state.uri))
 
     async def _push(self, uri: str) -> None:
         report = await self.report(uri)
@@ -106,6 +108,6 @@ class Diagnostics:
             self._publish(uri, report.items)
 
     def _forget(self, uri: str) -> None:
-        state = self._states.pop(uri, None)
+        state = self._states.pop(unquote(uri), None)
         if state is not None and state.task is not None:
             state.task.cancel()

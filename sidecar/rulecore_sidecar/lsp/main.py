@@ -1,8 +1,5 @@
 """The language server's process: streams, signals, services and their end.
 
-    async def make_and_serve() -> int: ...   see serve_stdio
-    run(make_services)                       what the command line calls
-
 Guarantee: the process ends when the editor says so, when its input ends, when it dies, and on SIGTERM and SIGINT;
 nothing that still runs then holds it up for longer than the services' own limits.
 Source: spec sidecar.md sections 1 and 3.

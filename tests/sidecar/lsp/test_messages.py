@@ -10,6 +10,8 @@ from .client import PULLING, Client, frame
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 NOT_INITIALIZED, CANCELLED, INTERNAL_ERROR = -32002, -32800, -32603
 
+SECRET = "correct horse battery"
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -20,7 +22,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def client(root: Path) -> Iterator[Client]:
     """One server for the whole file: each test also shows that the one before did no harm."""
     with Client() as client:
-        client.initialize(root, PULLING)
+        client.initialize(root, PULLING, initializationOptions={"text": SECRET})
         yield client
 
 
@@ -194,15 +196,14 @@ def test_commands_are_requests_to_the_guard(client: Client) -> None:
 
 def test_no_body_is_in_the_log(client: Client) -> None:
     """Last: the fake server logs at level DEBUG, and all of the above is behind it."""
-    secret = "correct horse battery"
-    client.request("rulecore/echo", {"text": secret})
-    client.request("textDocument/diagnostic", {"textDocument": secret})
-    client.request("rulecore/unknown", {"text": secret})
-    client.notify("textDocument/didOpen", {"textDocument": {"text": secret}})
-    client.send_bytes(frame('{"' + secret))
+    client.request("rulecore/echo", {"text": SECRET})
+    client.request("textDocument/diagnostic", {"textDocument": SECRET})
+    client.request("rulecore/unknown", {"text": SECRET})
+    client.notify("textDocument/didOpen", {"textDocument": {"text": SECRET}})
+    client.send_bytes(frame('{"' + SECRET))
     client.answer_to(None)
     client.wait_for_stderr("secret/path.py")  # the log of a defect says what happened
-    assert secret not in client.stderr.decode()
+    assert SECRET not in client.stderr.decode()
 
 
 def test_before_initialize_and_after_shutdown(root: Path) -> None:

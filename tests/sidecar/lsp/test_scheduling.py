@@ -109,6 +109,7 @@ def test_a_client_that_pulls_is_not_pushed_to() -> None:
 
 def test_pulls_share_a_look_and_its_identity() -> None:
     async def test(editor: Editor) -> None:
+        editor.gate = settle
         editor.diagnostics.opened(URI)
         first, second = await asyncio.gather(editor.diagnostics.report(URI), editor.diagnostics.report(URI))
         assert first is not None

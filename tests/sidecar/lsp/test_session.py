@@ -323,6 +323,20 @@ def test_a_file_over_the_caps_says_so(tmp_path: Path) -> None:
         assert (item["code"], item["severity"]) == ("skipped", 3)
 
 
+def test_a_uri_may_be_escaped_in_two_ways(tmp_path: Path) -> None:
+    uri, other = uri_of(tmp_path / "a b.py"), f"{uri_of(tmp_path)}/a%20%62.py"
+    with Client() as client:
+        client.initialize(tmp_path, PUSHED)
+        client.open(uri, "")
+        assert client.pushed(uri, 1) == []
+        client.change(other, 2, {"text": TODO})
+        assert len(client.pushed(uri, 2)) == 1
+        client.notify("textDocument/didClose", {"textDocument": {"uri": other}})
+        assert [call[:2] for call in client.result("rulecore/calls")] == [
+            [kind, str(tmp_path / "a b.py")] for kind in ("open", "change", "close")
+        ]
+
+
 def test_other_languages_are_left_alone(tmp_path: Path) -> None:
     with Client() as client:
         client.initialize(tmp_path, PULLING)

@@ -118,11 +118,10 @@ class Served:
             if not found:
                 return False
             try:
-                line = Line(found[0])
-            except OSError:
+                with closing(Line(found[0])) as line:
+                    return line.ask("rulecore/ping")["pid"] == self.process.pid
+            except (OSError, ValueError):
                 return False
-            with closing(line):
-                return line.ask("rulecore/ping")["pid"] == self.process.pid
 
         wait_for(answers)
         return found[0]

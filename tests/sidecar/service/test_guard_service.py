@@ -296,6 +296,15 @@ def test_a_nested_jsonrpc_key_is_just_data(sidecar):
     assert agent.do(agent.event("mcp__tool", params))["action"] == "allow"
 
 
+@pytest.mark.parametrize("depth", [100, 900, 5_000, 100_000])
+def test_deep_nesting_is_answered(sidecar, depth):
+    connection = sidecar.line()
+    params = b'{"tool": "t", "params": {"x": ' + b"[" * depth + b"]" * depth + b"}}"
+    answer = connection.raw(b'{"id": 1, "method": "rulecore/guard/pre", "params": ' + params + b"}")
+    assert "result" in answer or "deep" in answer["error"]["message"]
+    assert connection.ask("rulecore/ping")["protocol"] == 1
+
+
 def test_ten_megabytes_get_a_clear_answer(sidecar):
     connection = sidecar.line()
     answer = connection.raw(b'{"id": 1, "method": "rulecore/ping", "params": {"x": "' + b"y" * 10_000_000 + b'"}}')

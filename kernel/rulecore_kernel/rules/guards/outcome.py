@@ -6,10 +6,10 @@ scratch paths are masked. Other digits are kept: a counter that moves is news. S
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
 
+from rulecore_kernel.rules import keys
 from rulecore_kernel.rules.guards.events import Call, Result
 from rulecore_kernel.values import Json, JsonObject
 
@@ -53,10 +53,10 @@ def digest(text: str) -> str:
 
 
 def call_key(tool: str, params: JsonObject) -> str:
-    """Identity of a call: tool and canonical parameters without :data:`EXPLANATION_FIELDS`."""
-    meant = {name: value for name, value in params.items() if name not in EXPLANATION_FIELDS}
-    canonical = json.dumps(meant, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
-    return digest(f"{tool}|{canonical}")
+    """Identity of a call: tool and canonical parameters without :data:`EXPLANATION_FIELDS`, as a digest."""
+    return digest(
+        keys.call_key(tool, {name: value for name, value in params.items() if name not in EXPLANATION_FIELDS})
+    )
 
 
 def normalise(text: str) -> str:
