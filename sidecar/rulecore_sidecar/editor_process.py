@@ -14,7 +14,7 @@ import json
 import logging
 from collections.abc import Awaitable, Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from rulecore_kernel.analysis import Config, path_class
 from rulecore_kernel.values import Json, JsonObject
@@ -246,8 +246,8 @@ class EditorServices:
         raise rpc.RpcError(rpc.INTERNAL_ERROR, f"nobody serves {self._root}")
 
 
-def lsp_main() -> int:
-    """Run the language server on standard input and output; returns the process's exit code."""
-    from rulecore_sidecar.lsp import serve_stdio
+def lsp_main() -> NoReturn:
+    """Run the language server on standard input and output and end the process."""
+    from rulecore_sidecar.lsp import run
 
-    return asyncio.run(serve_stdio(EditorServices))
+    run(EditorServices)

@@ -30,7 +30,7 @@ def _run(argv: list[str]) -> int:
     if argv == ["lsp"]:
         from rulecore_sidecar.editor_process import lsp_main
 
-        return lsp_main()
+        lsp_main()
     from rulecore_sidecar.cli import run
 
     return run(argv)

@@ -48,7 +48,7 @@ def lsp() -> None:
     """See :data:`LSP_HELP`."""
     from rulecore_sidecar.editor_process import lsp_main
 
-    raise typer.Exit(lsp_main())
+    lsp_main()
 
 
 def _root(root: Path | None) -> list[str]:

@@ -67,9 +67,9 @@ class Diagnostics:
 
     def closed(self, uri: str) -> None:
         """It was closed; what was pushed for it is taken back."""
-        self._forget(uri)
-        if self.pushes:
-            self._publish(uri, [])
+        state = self._forget(uri)
+        if self.pushes and state is not None:
+            self._publish(state.uri, [])
 
     def refresh(self) -> None:
         """What holds for all of them has changed."""
@@ -107,7 +107,8 @@ class Diagnostics:
         if report is not None:
             self._publish(uri, report.items)
 
-    def _forget(self, uri: str) -> None:
+    def _forget(self, uri: str) -> _State | None:
         state = self._states.pop(unquote(uri), None)
         if state is not None and state.task is not None:
             state.task.cancel()
+        return state

@@ -9,7 +9,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from pygls.server import ServerErrors
 
 log = logging.getLogger("rulecore.lsp")
+
+MAX_SAID: Final = 1000
+"""Lines for the editor's log that are remembered as said."""
 
 # pygls writes whole messages into its log; what went wrong comes to report_server_error instead.
 logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
@@ -122,8 +125,8 @@ class EditorServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(types.MessageType.Error, text))
 
     def say_once(self, text: str) -> None:
-        """Write a line into the editor's log, the first time only."""
-        if text not in self._said:
+        """Write a line into the editor's log, the first time only; after :data:`MAX_SAID` lines nothing more."""
+        if text not in self._said and len(self._said) < MAX_SAID:
             self._said.add(text)
             log.warning("%s", text)
             self.window_log_message(types.LogMessageParams(types.MessageType.Warning, text))

@@ -332,6 +332,7 @@ def test_a_uri_may_be_escaped_in_two_ways(tmp_path: Path) -> None:
         client.change(other, 2, {"text": TODO})
         assert len(client.pushed(uri, 2)) == 1
         client.notify("textDocument/didClose", {"textDocument": {"uri": other}})
+        assert client.pushed(uri, None) == []
         assert [call[:2] for call in client.result("rulecore/calls")] == [
             [kind, str(tmp_path / "a b.py")] for kind in ("open", "change", "close")
         ]
