@@ -14,7 +14,7 @@ from rulecore_sidecar.agents.cli import app as agent_app
 from rulecore_sidecar.commands import demo, halt, live, replay
 from rulecore_sidecar.kernel_cmd import app as kernel_app
 
-_SIDECAR_EXTRA = ("lsprotocol", "pygls", "watchfiles")
+_SIDECAR_EXTRA = ("lsprotocol", "pygls")
 
 app = typer.Typer(
     name="rulecore",

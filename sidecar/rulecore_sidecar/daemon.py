@@ -19,6 +19,9 @@ LOG_LIMIT = 1 << 20
 """Bytes of the log file before it is begun anew; one older file is kept."""
 
 
+log = logging.getLogger("rulecore")
+
+
 def _arguments(argv: Sequence[str], program: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"rulecore {program}")
     parser.add_argument("--root", type=Path, default=None)
@@ -49,7 +52,6 @@ def serve_main(argv: Sequence[str]) -> int:
     if not root.is_dir():
         print(f"rulecore serve: {root} is not a folder", file=sys.stderr)
         return 2
-    log_to(root)
     return asyncio.run(_serve(root, options.idle_exit))
 
 
@@ -65,6 +67,9 @@ async def _serve(root: Path, idle_exit: float | None) -> int:
     except (EndpointError, OSError) as error:
         print(f"rulecore serve: {error}", file=sys.stderr)
         return 2
+    log_to(root)
+    for notice in sidecar.notices:
+        log.warning(notice)
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):

@@ -71,8 +71,6 @@ class Sidecar:
         self.workspace = Workspace(self.root, self._clock)
         self.store = Store(store_path(self.root, self.workspace.is_tracked))
         self.guard = Guard(self.workspace, self.store, self.project.policy, self._clock)
-        for notice in self.store.notices:
-            log.warning(notice)
         self._methods = self.methods()
 
     async def _listen(self, path: Path) -> None:
@@ -135,6 +133,11 @@ class Sidecar:
             self._lock = None
 
     @property
+    def notices(self) -> list[str]:
+        """What a person should know of the store and the configuration."""
+        return [*self.store.notices, *self.project.notices]
+
+    @property
     def busy(self) -> bool:
         """True while somebody is connected."""
         return bool(self._connections)
@@ -178,7 +181,7 @@ class Sidecar:
             "capabilities": sorted(self._methods),
             "open_buffers": len(self.workspace.truth.overlays),
             "swept": self.workspace.swept,
-            "notices": [*self.store.notices, *self.project.notices],
+            "notices": list(self.notices),
         }
 
 

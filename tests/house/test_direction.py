@@ -35,7 +35,7 @@ def imported(module: str) -> set[str]:
     return set(done.stdout.split())
 
 
-HEAVY = {"pygls", "lsprotocol", "sqlalchemy", "typer", "rich", "click", "git", "watchfiles", "tree_sitter", "yaml"}
+HEAVY = {"pygls", "lsprotocol", "sqlalchemy", "typer", "rich", "click", "git", "tree_sitter", "yaml"}
 
 
 @pytest.mark.parametrize(
