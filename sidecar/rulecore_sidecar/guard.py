@@ -8,7 +8,7 @@ once, with its key's last outcome, and a post that still comes for it is ignored
 by the pre of the agent's next message. What was pending when the process died is pending, without an owner, when it
 comes back.
 
-Limits: 64 sessions in memory (the store has the rest), 256 denied call ids and 16 command windows a session.
+Limits: 32 sessions in memory (the store has the rest), 256 denied call ids and 16 command windows a session.
 Source: spec agents.md section 2, sidecar.md section 4.
 """
 
@@ -19,8 +19,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from rulecore_kernel.rules.guards import decide
-from rulecore_kernel.rules.guards.commands import GUARD_KEYS, head
+from rulecore_hooks.project_config import PLACES
+from rulecore_kernel.rules.guards import decide, loops
+from rulecore_kernel.rules.guards import edits as edits_guard
+from rulecore_kernel.rules.guards.commands import head, is_waiting, writes_to
 from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, OpKind, Result
 from rulecore_kernel.rules.guards.outcome import digest, strings
 from rulecore_kernel.rules.guards.policy import Policy
@@ -28,13 +30,16 @@ from rulecore_kernel.rules.guards.session import Session, Write
 from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar import wire
 from rulecore_sidecar.agents import adapt
+from rulecore_sidecar.project import PERSONS_KEYS
 from rulecore_sidecar.store import Cached, Operation, Recorded, SessionName, Store
 from rulecore_sidecar.workspace import Window, Workspace
 
-SESSIONS_IN_MEMORY = 64
+SESSIONS_IN_MEMORY = 32
 CLOSED_KEPT = 256
 WINDOWS_KEPT = 16
-_PROJECT_FILE = "project.md"
+_FILE_OPS = (OpKind.READ, OpKind.EDIT)
+_NOT_COUNTED = (decide.RULE_HALT, decide.RULE_PERSON)
+"""Denials that say nothing about whether the agent is stuck. Neither does unsaved text, which only a person can end."""
 
 
 class Open(NamedTuple):
@@ -42,6 +47,8 @@ class Open(NamedTuple):
 
     call: Call
     started: float
+    contents: Mapping[str, str | None]
+    """Hashes, on the disk, of the files it reads or edits when it was let through."""
 
 
 class Live:
@@ -76,7 +83,7 @@ class Guard:
         self._orphans: dict[int, list[str]] = {}
         for operation in store.operations():
             self._orphans.setdefault(operation.session_id, []).append(operation.op_id)
-        self._serial = 0
+        workspace.editor.saved = self.external_write
 
     # -- calls
 
@@ -86,19 +93,21 @@ class Guard:
         live = self._session(event.who)
         call = self._keyed(event)
         ended = self._end_abandoned(live, call)
-        facts = self._workspace.facts(call, live.state, live.windows)
+        facts = self._workspace.facts(call, live.state, self._windows_of(live))
         verdict = decide.pre(live.state, call, facts, self._policy())
         writes, opened = live.state.apply(verdict.writes), None
         op_id = self._op_id(live, call)
         if verdict.denied:
             live.denied.append(op_id)
-            if verdict.decision.rule != decide.RULE_HALT:
+            if verdict.decision.rule not in _NOT_COUNTED and not verdict.decision.evidence.get("unsaved"):
                 judged = self._judge_denied(live, call, verdict.decision, facts)
                 writes += live.state.apply(judged.writes)
                 if judged.decision.action is Action.STOP:
                     verdict = judged
         else:
-            live.open[op_id] = Open(call, self._clock())
+            if op_id in live.denied:
+                live.denied.remove(op_id)
+            live.open[op_id] = Open(call, self._clock(), self._workspace.contents(call))
             opened = Operation(op_id, live.number, os.getpid(), self._clock())
         self._commit(live, writes, "pre", call, verdict, opened=opened, ended=ended)
         return wire.decision(verdict)
@@ -109,16 +118,14 @@ class Guard:
         live = self._session(event.who)
         call = wire.delivered_by(event._replace(call=self._keyed(event)))
         op_id = self._op_id(live, call)
-        if op_id in live.denied:
+        opened = live.open.pop(op_id, None)
+        if opened is None and op_id in live.denied:
             live.denied.remove(op_id)
             return wire.decision(decide.Verdict(Decision(outcome="continue")))
-        opened = live.open.pop(op_id, None)
         result = wire.result(event)
-        window = self._note_window(live, call, opened)
-        if window is not None and call.key in live.state.calls:
-            for key, content in self._workspace.look_around(window):
-                self.external_write(key, content)
-        facts = self._workspace.facts_after(call, live.state)
+        self._note_window(live, call, opened)
+        self._look_around(live, call)
+        facts = self._workspace.facts_after(call, live.state, opened.contents if opened else {})
         verdict = decide.post(live.state, call, result, facts, self._policy())
         writes = live.state.apply(verdict.writes)
         cached = list(self._workspace.cached(call, result))
@@ -133,25 +140,53 @@ class Guard:
             op if op.path is None else op._replace(path=self._workspace.key(op.path, event.cwd))
             for op in event.call.ops
         )
-        edits_project = any(
-            op.kind is OpKind.EDIT and (op.path or "").rsplit("/", 1)[-1] == _PROJECT_FILE for op in ops
-        )
-        touches = edits_project and any(GUARD_KEYS.search(value) for value in strings(event.params))
-        return event.call._replace(ops=ops, touches_guard_keys=touches)
+        commands = [op.command for op in ops if op.command is not None]
+        edits_project = any(op.kind is OpKind.EDIT and op.path in PLACES for op in ops)
+        touches = edits_project and any(PERSONS_KEYS.search(value) for value in strings(event.params))
+        touches = touches or any(writes_to(command, frozenset(PLACES)) for command in commands)
+        polls = event.call.poll or any(is_waiting(command) for command in commands)
+        return event.call._replace(ops=ops, touches_guard_keys=touches, poll=polls)
 
     def _op_id(self, live: Live, call: Call) -> str:
         """An id for the call; agents that give none have one call of a kind open at a time."""
         return f"{live.number}:{call.call_id or call.key}"
 
     def _end_abandoned(self, live: Live, call: Call) -> list[str]:
-        """Calls that will get no post any more: all that are open, except those of the same message."""
+        """Calls that will get no post any more: all that are open, except those of the same message.
+
+        What such a call was to edit and did change is taken for its own work, not for somebody else's.
+        """
         siblings = {op_id for op_id, o in live.open.items() if call.group is not None and o.call.group == call.group}
         ended = [op_id for op_id in live.open if op_id not in siblings]
         for op_id in ended:
-            del live.open[op_id]
+            opened = live.open.pop(op_id)
+            edits = [op for op in opened.call.ops if op.kind is OpKind.EDIT and op.path in opened.contents]
+            lost = opened.call._replace(ops=tuple(edits))
+            facts = self._workspace.facts_after(lost, live.state, {})
+            changed = {p: f for p, f in facts.items() if f.hash != opened.contents[p]}
+            writes = edits_guard.learn(live.state, lost, Result(""), changed, {})
+            self._store.commit(live.number, live.state.apply(writes))
         ended += live.orphans
         live.orphans = []
         return ended
+
+    def _windows_of(self, live: Live) -> list[Window]:
+        """When this agent's commands ran or still run."""
+        now = self._clock()
+        running = [
+            Window(o.started, now, _heads(o.call)) for o in live.open.values() if any(op.command for op in o.call.ops)
+        ]
+        return [*live.windows, *running]
+
+    def windows(self) -> list[Window]:
+        """When any agent's commands ran or still run."""
+        return [window for live in self._live.values() for window in self._windows_of(live)]
+
+    def _look_around(self, live: Live, call: Call) -> None:
+        """Before a call is held against an agent: did somebody change what it may depend on?"""
+        files_only = call.ops and all(op.path is not None and op.kind in _FILE_OPS for op in call.ops)
+        if not files_only and loops.about_to_act(live.state, call, self._policy()):
+            self.external_writes(self._workspace.look_around(self.windows()))
 
     def _judge_denied(self, live: Live, call: Call, denial: Decision, facts: Mapping[str, FileFact]) -> decide.Verdict:
         """The post of a call that did not run: the key's last outcome, else the denial itself."""
@@ -163,15 +198,10 @@ class Guard:
             result = Result(mark, failed=denial.rule != "IdempotencyGuard.delivered", fingerprint=mark)
         return decide.post(live.state, call, result, facts, self._policy(), ran=False)
 
-    def _note_window(self, live: Live, call: Call, opened: Open | None) -> Window | None:
-        """When the command ran; None for a call that runs none."""
-        commands = [head(op.command) for op in call.ops if op.command is not None]
-        if not commands:
-            return None
-        now = self._clock()
-        window = Window(opened.started if opened else now, now, ", ".join(filter(None, commands)))
-        live.windows.append(window)
-        return window
+    def _note_window(self, live: Live, call: Call, opened: Open | None) -> None:
+        if any(op.command is not None for op in call.ops):
+            now = self._clock()
+            live.windows.append(Window(opened.started if opened else now, now, _heads(call)))
 
     def _tell_others(self, live: Live, call: Call, facts: Mapping[str, FileFact]) -> None:
         """What this agent wrote is news to every other session."""
@@ -183,10 +213,13 @@ class Guard:
 
     def external_write(self, key: str, content: str | None, but: Live | None = None) -> None:
         """Tell every session in memory, except ``but``, that ``key`` was changed by somebody else."""
+        self.external_writes({key: content}, but)
+
+    def external_writes(self, changed: Mapping[str, str | None], but: Live | None = None) -> None:
+        """The same of many files at once: path → content."""
         for other in self._live.values():
-            if other is not but:
-                writes = decide.external_write(other.state, key, content)
-                self._store.commit(other.number, other.state.apply(writes))
+            if changed and other is not but:
+                self._store.commit(other.number, other.state.apply(decide.external_writes(other.state, changed)))
 
     # -- sessions and halts
 
@@ -199,7 +232,7 @@ class Guard:
         writes: list[Write] = []
         if kind == "prompt":
             writes = decide.user_message(live.state)
-        elif kind in ("compact", "resume"):
+        elif kind in ("start", "resume", "compact", "end"):
             writes = decide.compacted(live.state)
         ended: list[str] = []
         if kind in ("stop", "end"):
@@ -282,6 +315,10 @@ class Guard:
         action = verdict.decision.action.value
         record = Recorded(phase, action, call.tool, call.key, inputs, answer, self._workspace.generation)
         self._store.commit(live.number, writes, opened=opened, ended=ended, decision=record, cached=cached)
+
+
+def _heads(call: Call) -> str:
+    return ", ".join(filter(None, (head(op.command) for op in call.ops if op.command is not None)))
 
 
 def _described(call: Call) -> Json:

@@ -6,6 +6,7 @@ Source: spec kernel.md section 2, agents.md section 2.9.
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,9 +15,15 @@ from rulecore_kernel.rules.guards.events import Action
 from rulecore_kernel.rules.guards.policy import Policy
 from rulecore_kernel.rules.on_error import Limits
 from rulecore_kernel.state.config import Settings, resolve
+from rulecore_kernel.state.parameters import BY_KEY
 from rulecore_kernel.values import Json
 
 log = logging.getLogger("rulecore.project")
+
+_PERSONS = ("guard", "halt", "compile", "rollback")
+_PERSONS_NAMES = {*_PERSONS, *(key.rpartition(".")[2] for key in BY_KEY if key.partition(".")[0] in _PERSONS)}
+PERSONS_KEYS = re.compile(rf"^\s*[\"']?({'|'.join(sorted(_PERSONS_NAMES, reverse=True))})[\"']?\s*[.:]", re.MULTILINE)
+"""A line of project.md that sets a parameter which belongs to a person, dotted or nested."""
 
 Signature = tuple[tuple[int, int, int] | None, ...]
 
@@ -66,6 +73,7 @@ def policy_of(settings: Settings) -> Policy:
 
     return Policy(
         profile=settings.text("guard.profile"),
+        mode=mode,
         redundant_read_mode=own("guard.redundant_read.mode"),
         loop_mode=own("guard.loop.mode"),
         stale_edit_mode=own("guard.stale_edit.mode"),

@@ -93,7 +93,7 @@ class Replay:
     def _external(self, path: str, content: str | None) -> None:
         self._contents[path] = content or f"?{len(self._contents)}"
         for session in self._sessions.values():
-            session.apply(decide.external_write(session, path, content))
+            session.apply(decide.external_writes(session, {path: content}))
 
     def _pre(self, number: int, plain: JsonObject) -> "_Asked":
         seen = wire.event(plain)
@@ -120,7 +120,7 @@ class Replay:
                 self._contents[op.path] = content
                 for session in self._sessions.values():
                     if session is not own:
-                        session.apply(decide.external_write(session, op.path, content))
+                        session.apply(decide.external_writes(session, {op.path: content}))
 
     def _facts(self, call: Call) -> dict[str, FileFact]:
         return {

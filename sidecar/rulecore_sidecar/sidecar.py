@@ -107,8 +107,7 @@ class Sidecar:
     async def _sweep(self) -> None:
         while True:
             try:
-                for key, content in await self.workspace.sweep():
-                    self.guard.external_write(key, content)
+                self.guard.external_writes(await self.workspace.sweep(self.guard.windows()))
             except Exception:
                 log.exception("a sweep failed; the next one looks at everything again")
             await asyncio.sleep(SWEEP_SECONDS)

@@ -12,21 +12,22 @@ import base64
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from rulecore_kernel.rules.guards.events import Call, FileFact, OpKind, Range, Result
+from rulecore_kernel.rules.guards.reads import UNSTABLE
 from rulecore_kernel.rules.guards.session import SeenRecord, Session
 from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar import wire
 from rulecore_sidecar.store import Cached
 from rulecore_sidecar.truth.consistency import ExternalConsistency, external_consistency
-from rulecore_sidecar.truth.filetruth import FileTruth
+from rulecore_sidecar.truth.filetruth import EDITOR, FileTruth
 from rulecore_sidecar.truth.lines import changed_ranges
 from rulecore_sidecar.truth.listing import list_files
-from rulecore_sidecar.truth.values import Kind, Snapshot, View
+from rulecore_sidecar.truth.values import Kind, View
 
 UNSAVED = "unsaved text in the editor (ask the user to save it)"
 SAVED = "a save in the editor"
@@ -34,9 +35,13 @@ GIT = "git (HEAD moved)"
 SOMEBODY = "somebody else"
 _HEAD_MOVES_KEPT = 16
 _ARTIFACTS_KEPT = 10_000
-_UNSTABLE = "unstable"
-_CLOCK_GRAIN = 0.05
-"""Seconds by which a file's time may lie outside the command that wrote it."""
+_ITS_OWN = 2
+"""Runs of a command that changed a file, from which on the file counts as the command's own."""
+_LOOK_AROUND_FILES = 8_000
+_DIGESTS_KEPT = 4 * 4_000
+"""Bytes of line digests that a session keeps of one file; of a longer one it is not known which lines changed."""
+_CLOCK_GRAIN = 0.015
+"""Seconds by which a file's time, taken from a coarser clock, may lie before the command that wrote it."""
 
 
 class Window(NamedTuple):
@@ -48,7 +53,7 @@ class Window(NamedTuple):
 
     def covers(self, moment: float) -> bool:
         """True when something that happened at ``moment`` may be the command's doing."""
-        return self.started - _CLOCK_GRAIN <= moment <= self.ended + _CLOCK_GRAIN
+        return self.started - _CLOCK_GRAIN <= moment <= self.ended
 
 
 class Workspace:
@@ -60,7 +65,7 @@ class Workspace:
         self.editor = EditorBuffers(self.truth)
         self._clock = clock
         self._head_moves: list[float] = []
-        self._artifacts: set[str] = set()
+        self._artifacts: dict[tuple[str, str], int] = {}
         self.swept = False
 
     @property
@@ -69,10 +74,13 @@ class Workspace:
         return self.truth.generation
 
     def key(self, path: str, cwd: str | None) -> str:
-        """How this workspace names ``path``; the path itself when it lies outside."""
+        """How this workspace names ``path``, symlinks followed; the path itself when it lies outside."""
         absolute = path if os.path.isabs(path) else os.path.join(cwd or self.root, path)
         place = self.truth.paths.locate(absolute)
-        return place.key if place.inside else absolute
+        if not place.inside:
+            return absolute
+        seen = self.truth.disk(place.key)
+        return absolute if seen.kind is Kind.OUTSIDE else seen.key
 
     def facts(self, call: Call, session: Session, windows: Iterable[Window]) -> dict[str, FileFact]:
         """The files that ``call`` names, before it runs: what its reads would get, what its edits start from."""
@@ -80,19 +88,30 @@ class Workspace:
         for op in call.ops:
             if op.path is None or op.kind not in (OpKind.READ, OpKind.EDIT):
                 continue
-            if op.kind is OpKind.READ:
-                facts.setdefault(op.path, FileFact(_content(self.truth.disk(op.path))))
-                continue
             view = self.truth.effective(op.path)
+            unsaved = view.open and not view.saved
+            if op.kind is OpKind.READ:
+                # What the guard last said of unsaved text sends the agent here: never call that read redundant.
+                content = None if unsaved else _content(self.truth.disk(op.path))
+                facts.setdefault(op.path, FileFact(content))
+                continue
             seen = session.seen.get(op.path)
-            fact = FileFact(_content(view))
+            fact = FileFact(_content(view), unsaved=unsaved)
             if seen is not None and seen.hash != fact.hash and fact.hash is not None:
                 fact = fact._replace(changed=self._changed(seen, view), who=self._who(view, windows))
             facts[op.path] = fact
         return facts
 
-    def facts_after(self, call: Call, session: Session) -> dict[str, FileFact]:
-        """The files that ``call`` names, after it ran, with line digests of what was read or written."""
+    def contents(self, call: Call) -> dict[str, str | None]:
+        """What lies on the disk now, for each file that ``call`` reads or edits: path → hash."""
+        touched = (op.path for op in call.ops if op.path is not None and op.kind in (OpKind.READ, OpKind.EDIT))
+        return {path: _content(self.truth.disk(path)) for path in touched}
+
+    def facts_after(self, call: Call, session: Session, before: Mapping[str, str | None]) -> dict[str, FileFact]:
+        """The files that ``call`` names, after it ran, with line digests of what was read or written.
+
+        ``before`` are the contents when it was let through: what was read while it changed is nothing to build on.
+        """
         facts: dict[str, FileFact] = {}
         for op in call.ops:
             if op.path is None or op.path in facts or op.kind not in (OpKind.READ, OpKind.EDIT):
@@ -101,12 +120,17 @@ class Workspace:
             lines = self._lines(view)
             seen = session.seen.get(op.path)
             changed = self._changed(seen, view) if seen is not None and seen.hash != view.hash else None
-            facts[op.path] = FileFact(_content(view), lines, changed)
+            content = _content(view)
+            if op.kind is OpKind.READ and before.get(op.path, content) != content:
+                content = UNSTABLE
+            facts[op.path] = FileFact(content, lines, changed)
         return facts
 
     def _lines(self, view: View) -> str | None:
         digests = self.truth.line_digests(view)
-        return None if digests is None else base64.b85encode(digests).decode()
+        if digests is None or len(digests) > _DIGESTS_KEPT:
+            return None
+        return base64.b85encode(digests).decode()
 
     def _changed(self, seen: SeenRecord, view: View) -> tuple[Range, ...] | None:
         now = self.truth.line_digests(view)
@@ -151,10 +175,10 @@ class Workspace:
         """Cached files whose present content is another one, and those that cannot be looked at."""
         return external_consistency(self.truth, {entry.path: {"hash": entry.hash} for entry in cached})
 
-    async def sweep(self) -> list[tuple[str, str | None]]:
-        """Look at everything, letting other work in between; returns what somebody changed, with its content's hash.
+    async def sweep(self, windows: Iterable[Window]) -> dict[str, str | None]:
+        """Look at everything, letting other work in between; returns what somebody changed: path → content.
 
-        The first sweep finds everything and returns nothing.
+        ``windows`` are those of the commands that ran lately. The first sweep finds everything and returns nothing.
         """
         self._moves_of_head()
         known = self.truth.snapshot()
@@ -167,32 +191,42 @@ class Workspace:
             await asyncio.sleep(0)
         if not self.swept:
             self.swept = True
-            return []
-        return self._by_others(changed, known, None)
+            return {}
+        return self._by_others(changed, known, list(windows))
 
-    def look_around(self, window: Window) -> list[tuple[str, str | None]]:
-        """Look at everything at once: what somebody changed since the last look, before a command is called a loop.
+    def look_around(self, windows: Iterable[Window]) -> dict[str, str | None]:
+        """Look at every known file at once: what somebody changed since the last look, before a call is held against
+        an agent.
 
-        Files that came into being while a command ran (``window`` or an earlier one) are its artifacts; that it writes
-        them again is no news. Empty before the first sweep, which is what there would be to compare with.
+        Files that came into being while a command ran, or that change in every run of it, are its artifacts; that it
+        writes them again is no news. Limits: empty before the first sweep, which is what there is to compare with, and
+        in workspaces of more than 8,000 files, where only the sweeps tell; new files are left to the sweeps as well.
         """
-        if not self.swept:
-            return []
         known = self.truth.snapshot()
-        return self._by_others(self.truth.sweep().changed, known, window)
+        if not self.swept or len(known) > _LOOK_AROUND_FILES:
+            return {}
+        changed = [key for batch in self.truth.look_again(list(known)) for key in batch]
+        return self._by_others(changed, known, list(windows))
 
     def _by_others(
-        self, changed: Iterable[str], known: Snapshot, window: Window | None
-    ) -> list[tuple[str, str | None]]:
-        found: list[tuple[str, str | None]] = []
+        self, changed: Iterable[str], known: Mapping[str, View], windows: Sequence[Window]
+    ) -> dict[str, str | None]:
+        found: dict[str, str | None] = {}
         for key in changed:
             view = self.truth.disk(key)
-            during = window is not None and window.covers(view.mtime_ns / 1e9)
-            if during and key not in known and len(self._artifacts) < _ARTIFACTS_KEPT:
-                self._artifacts.add(key)
-            if not (during and key in self._artifacts) and self.truth.writer_of(key) is None:
-                found.append((key, _content(view)))
+            during = next((w for w in windows if w.covers(view.mtime_ns / 1e9)), None)
+            if during is not None and self._is_artifact(key, during, new=key not in known):
+                continue
+            writer = self.truth.writer_of(key)
+            if writer is None or writer == EDITOR:
+                found[key] = _content(view)
         return found
+
+    def _is_artifact(self, key: str, window: Window, *, new: bool) -> bool:
+        runs = self._artifacts.get((key, window.command), 0) + 1
+        if len(self._artifacts) < _ARTIFACTS_KEPT or (key, window.command) in self._artifacts:
+            self._artifacts[(key, window.command)] = _ITS_OWN if new else runs
+        return new or runs >= _ITS_OWN
 
     def is_tracked(self, path: str) -> bool:
         """True when git tracks something under ``path`` of the root."""
@@ -206,7 +240,7 @@ class Workspace:
 
 
 def _content(view: View) -> str | None:
-    return _UNSTABLE if view.kind is Kind.UNSTABLE else view.hash
+    return UNSTABLE if view.kind is Kind.UNSTABLE else view.hash
 
 
 class EditorBuffers:
@@ -214,6 +248,8 @@ class EditorBuffers:
 
     def __init__(self, truth: FileTruth) -> None:
         self._truth = truth
+        self.saved: Callable[[str, str | None], None] | None = None
+        """Told of each file that an editor wrote, with its content's hash."""
 
     def methods(self) -> Mapping[str, Callable[[JsonObject], Json]]:
         """The methods by the last part of their names."""
@@ -235,7 +271,11 @@ class EditorBuffers:
 
     def save(self, params: JsonObject) -> Json:
         """{path, text?, editor}. Answers true when the buffer and the saved text differed, said once a document."""
-        return self._truth.did_save(_path(params), wire.text(params, "text"), _editor(params))
+        say = self._truth.did_save(_path(params), wire.text(params, "text"), _editor(params))
+        view = self._truth.disk(_path(params))
+        if self.saved is not None and view.kind is not Kind.OUTSIDE:
+            self.saved(view.key, _content(view))
+        return say
 
     def close(self, params: JsonObject) -> Json:
         """{path, editor}"""

@@ -55,3 +55,7 @@ def test_its_limits_are_parameters():
 def test_a_halt_is_a_halt():
     story = [run(f"make {n}", "error", 2) for n in range(3)] + [edit("a", "b", "c"), USER, edit("a", "b", "c")]
     assert actions(story, LITERAL)[3:] == ["stop", "deny"]
+
+
+def test_the_calibrated_ladder_is_not_in_its_way():
+    assert set(actions([search("q", out="same")] * 8, LITERAL)) == {"allow"}

@@ -112,6 +112,46 @@ def fail(path: str = A, old: str = "x", error: str = "no match for old text", **
         pytest.param([call("wait", {"id": 1}, out="running", poll=True)] * 12, [C] * 9 + [S] * 3, id="h: never a halt"),
         pytest.param([call("wait", {"id": 1}, out=f"{i} %", poll=True) for i in range(15)], [C] * 15, id="h: it moves"),
         pytest.param(
+            [e for i in range(5) for e in (call("mcp__test", {}, error="1 failed"), edit(A, f"{i}", "y", v=f"H{i}"))],
+            [C] * 10,
+            id="b: an unknown test runner with fixes between",
+        ),
+        pytest.param(
+            [e for i in range(5) for e in (read(B, error="ENOENT"), run(f"make gen{i}", "ok"))],
+            [C] * 10,
+            id="b: waiting for a generated file",
+        ),
+        pytest.param(
+            [e for i in range(5) for e in (read(A, v=f"H{i}", out="same lines"),)],
+            [C] * 5,
+            id="a: the file changed, though not in these lines",
+        ),
+        pytest.param([run("pytest -q", "5 passed")] * 6, [C, C, S, S, S, S], id="a: green tests run again never halt"),
+        pytest.param(
+            [run("kubectl get pods", f"pod  Running  {n * 10}s") for n in range(6)],
+            [C] * 3 + [S] * 3,
+            id="a: an age is news",
+        ),
+        pytest.param([run("npm i", "npm ERR! network ENOTFOUND host", 1)] * 6, [C] * 6, id="g: npm without a network"),
+        pytest.param(
+            [run("g++ x.cc", "x.cc:1: error: call of overloaded 'f' is ambiguous", 1)] * 3,
+            [C, C, S],
+            id="g: an overloaded function is none",
+        ),
+        pytest.param(
+            [run("pytest", "FAILED tests/test_rate_limit.py", 1)] * 3, [C, C, S], id="g: a test of that name is none"
+        ),
+        pytest.param(
+            [run(f"grep -r x{n}", "Exit code 1", 1) for n in range(3)],
+            [C] * 3,
+            id="b.varied: an exit code says nothing",
+        ),
+        pytest.param(
+            [run("make", f"\x1b[31mfail\x1b[0m at 12:00:0{n} pid {n}11", 1) for n in range(3)],
+            [C, C, S],
+            id="b: times, process ids and colours do not hide a loop",
+        ),
+        pytest.param(
             [run(c) for c in ("mkdir a", "touch a/b", "git add a", "true", "rm -r a")],
             [C] * 5,
             id="silent success is normal",
@@ -133,6 +173,35 @@ def test_d_the_same_look_since_the_last_edit_only_advises():
 def test_d_starts_anew_after_an_edit():
     story = [run("git status", f"{i}") for i in range(3)] + [edit(A, "x", "y", v="H2")] + [run("git status", "4")] * 2
     assert S not in outcomes(story)
+
+
+def test_f_only_edits_are_applied_already():
+    seen = play([call("get", {"id": 1}), call("get", {"id": 1}, error="404 not found")])
+    assert "already applied" not in seen[1].said
+
+
+def test_e_starts_anew_with_the_user():
+    flips = [read(A, v="A"), edit(A, "1", "2", v="B"), edit(A, "2", "1", v="A"), USER, edit(A, "1", "2", v="B")]
+    assert S not in outcomes(flips)
+
+
+def test_a_search_after_edits_elsewhere_is_not_held_against_anybody():
+    story = [search("q")] * 3 + [
+        edit(A, "1", "2", v="B"),
+        search("q", out="4 hits"),
+        edit(A, "2", "3", v="C"),
+        search("q"),
+    ]
+    assert set(actions(story)[3:]) <= {"allow", "advise"}
+
+
+def test_an_explanation_inside_is_none_of_the_call():
+    story = [call("read_files", {"files": [{"path": A, "reason": f"because {n}"}]}) for n in range(3)]
+    assert outcomes(story)[-1] == S
+
+
+def test_a_long_output_that_grows_at_its_end_is_news():
+    assert outcomes([run("tail -f x", "x" * 300_000 + f"{n}") for n in range(5)]) == [C, C, C, S, S]
 
 
 def test_f_an_edit_that_was_already_applied_is_said_so():

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 
 import pytest
 from sidecar.service.live import Agent, Line, wait_for
@@ -12,7 +13,10 @@ from sidecar.service.live import Agent, Line, wait_for
 
 def test_a_read_is_not_served_twice_but_on_insistence(sidecar):
     agent = sidecar.agent()
-    assert [agent.read("a.py")["action"] for _ in range(3)] == ["allow", "deny", "allow"]
+    assert agent.read("a.py")["action"] == "allow"
+    assert agent.read("a.py")["action"] == "deny"
+    served = agent.read("a.py")
+    assert served["action"] == "advise" and served["decision"] == "switch_strategy", "served, and told that it repeats"
 
 
 def test_a_range_inside_what_was_read(sidecar):
@@ -435,7 +439,9 @@ def test_a_person_who_edits_between_the_runs_makes_the_same_red_test_progress(si
     answers = []
     for n in range(7):
         answers.append(agent.run("pytest -q", "1 failed", 1)["action"])
+        time.sleep(0.05)  # no person is faster
         path.write_text(f"attempt {n}\n")
+        time.sleep(0.05)
     assert set(answers) == {"allow"}
 
 
@@ -449,3 +455,99 @@ def test_what_a_command_writes_itself_is_no_progress(sidecar):
         for _ in range(5)
     ]
     assert answers == ["allow", "allow", "advise", "advise", "stop"]
+
+
+def test_a_save_in_the_editor_is_progress_too(sidecar):
+    agent, editor, path = sidecar.agent(), sidecar.line(), sidecar.root / "a.py"
+    _swept(agent)
+    editor.ask("rulecore/editor/open", path=str(path), text=path.read_text(), version=1, editor="code")
+    answers = []
+    for n in range(7):
+        answers.append(agent.run("pytest -q", "1 failed", 1)["action"])
+        path.write_text(f"attempt {n}\n")
+        editor.ask("rulecore/editor/change", path=str(path), text=f"attempt {n}\n", version=n + 2, editor="code")
+        editor.ask("rulecore/editor/save", path=str(path), text=f"attempt {n}\n", editor="code")
+    assert set(answers) == {"allow"}
+
+
+def test_content_that_is_new_is_worth_a_read_that_was_a_loop(sidecar):
+    agent, log = sidecar.agent(), sidecar.root / "build.log"
+    log.write_text("waiting\n")
+    for _ in range(4):
+        agent.read("build.log")
+    log.write_text("waiting\ndone\n")
+    assert agent.read("build.log")["action"] == "allow"
+
+
+def test_a_read_that_raced_with_a_change_delivered_nothing_to_build_on(sidecar):
+    agent, path = sidecar.agent(), sidecar.root / "b.py"
+    event = agent.event("read", {"path": "b.py"}, {"kind": "read", "path": "b.py"}, call_id="r1")
+    agent.pre(event)
+    path.write_text("changed meanwhile\n")
+    agent.post(event, result={"text": "b"})
+    assert agent.read("b.py")["action"] == "allow", "what it got was the old content"
+
+
+def test_an_agent_without_call_ids_is_heard_after_a_denial(sidecar):
+    agent, path = sidecar.agent(), sidecar.root / "b.py"
+    agent.read("b.py")
+    path.write_text("by somebody\n")
+    assert agent.edit("b.py", "mine\n")["action"] == "deny"
+    agent.read("b.py")
+    assert agent.edit("b.py", "mine\n")["action"] == "allow"
+    assert agent.edit("b.py", "mine again\n")["action"] == "allow", "its own edit was taken for somebody else's"
+
+
+def test_an_edit_whose_post_was_lost_is_still_the_agents_own(sidecar):
+    agent, path = sidecar.agent(), sidecar.root / "b.py"
+    agent.read("b.py")
+    agent.pre(agent.event("edit", {"n": 1}, {"kind": "edit", "path": "b.py"}, call_id="lost"))
+    path.write_text("mine, though nobody said so\n")
+    assert agent.edit("b.py", "more\n")["action"] == "allow"
+
+
+def test_unsaved_text_is_not_a_trap(sidecar):
+    agent, editor, path = sidecar.agent(), sidecar.line(), sidecar.root / "b.py"
+    agent.read("b.py")
+    editor.ask("rulecore/editor/open", path=str(path), text="b\n", version=1, editor="code")
+    editor.ask("rulecore/editor/change", path=str(path), text="b typed\n", version=2, editor="code")
+    for _ in range(3):
+        refused = agent.edit("b.py")
+        assert refused["action"] == "deny" and "Ask the user to save" in refused["message"]
+        assert agent.read("b.py")["action"] in ("allow", "advise")
+    path.write_text("b typed\n")
+    editor.ask("rulecore/editor/save", path=str(path), text="b typed\n", editor="code")
+    agent.read("b.py", 1, 1)
+    assert agent.edit("b.py", "on we go\n")["action"] == "allow"
+
+
+def test_a_new_conversation_under_an_old_name_starts_with_an_empty_context(sidecar):
+    agent = sidecar.agent()
+    agent.read("a.py")
+    agent.line.ask("rulecore/session/start", agent="test", session="s1")
+    assert agent.read("a.py")["action"] == "allow"
+
+
+def test_a_symlink_is_the_file_it_leads_to(sidecar):
+    (sidecar.root / "link.py").symlink_to("b.py")
+    agent = sidecar.agent()
+    agent.read("b.py")
+    assert agent.edit("link.py", "through the link\n")["action"] == "allow"
+    assert agent.edit("b.py", "directly\n")["action"] == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i s/enforce/observe/ project.md",
+        "echo 'guard.mode: observe' >> project.md",
+        "cp /tmp/x .clinerules/project.md",
+    ],
+)
+def test_a_command_that_writes_the_guards_parameters_is_a_persons(sidecar, command):
+    assert sidecar.agent().run(command)["action"] == "deny"
+
+
+@pytest.mark.parametrize("command", ["git add project.md", "cat project.md", "grep guard project.md > /tmp/found"])
+def test_other_commands_on_project_md_are_not(sidecar, command):
+    assert sidecar.agent().run(command)["action"] == "allow"

@@ -18,7 +18,7 @@ from rulecore_kernel.rules.guards.commands import is_person_only
 from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, OpKind, Result, brief
 from rulecore_kernel.rules.guards.outcome import digest
 from rulecore_kernel.rules.guards.policy import ADVISE, ENFORCE, LITERAL, OBSERVE, Policy
-from rulecore_kernel.rules.guards.session import FileRecord, ReadRecord, Scalars, Session, Write, stamped
+from rulecore_kernel.rules.guards.session import ReadRecord, Scalars, Session, Write, stamped
 from rulecore_kernel.values import JsonObject
 
 RULE_HALT = "OnError.forcehalt"
@@ -48,9 +48,11 @@ def pre(session: Session, call: Call, facts: Mapping[str, FileFact], policy: Pol
         return halted
     if call.touches_guard_keys or any(op.command is not None and is_person_only(op.command) for op in call.ops):
         text = f"{RULE_PERSON}: this belongs to a person. Ask the user to do it in a terminal or in the editor."
-        return _verdict(session.scalars, Decision(Action.DENY, RULE_PERSON, text), ENFORCE, [])
+        return _verdict(session.scalars, Decision(Action.DENY, RULE_PERSON, text), policy.mode, [])
     candidates: list[tuple[Decision, str, list[Write]]] = []
-    laddered = loops.check(session, call)
+    laddered = None
+    if policy.profile != LITERAL and policy.loop_mode != OBSERVE:
+        laddered = loops.check(session, call, facts, enforced=policy.loop_mode == ENFORCE)
     if laddered is not None:
         candidates.append((laddered[0], policy.loop_mode, laddered[1]))
     elif (redundant := reads.check(session, call, facts)) is not None:
@@ -86,7 +88,7 @@ def post(
         scalars, decision, counts = literal.decide(now, scalars, call, result, policy.literal, ran=ran)
         writes += counts
     else:
-        decision = _spoken(judged.finding)
+        decision = _spoken(judged.finding, enforced=policy.loop_mode == ENFORCE)
         scalars = _decayed(scalars, decision, policy.literal.switch_decay_rounds)
     if decision.outcome == loops.HALT and policy.loop_mode == ENFORCE and not scalars.force_halt:
         reason = judged.finding.message if judged.finding is not None else decision.message
@@ -107,17 +109,19 @@ def compacted(session: Session) -> list[Write]:
     return [Write("scalars", "", write.value._replace(epoch=write.value.epoch + 1))]
 
 
-def external_write(session: Session, path: str, content: str | None) -> list[Write]:
-    """Somebody other than this agent changed ``path``; a relevant change for whatever names it."""
+def external_writes(session: Session, changed: Mapping[str, str | None]) -> list[Write]:
+    """Somebody other than this agent changed files (path → content, None when it is gone): a relevant change for
+    whatever names them. Only files that this session knows are remembered one by one."""
     scalars = session.scalars
     seq = scalars.seq + 1
-    before = session.files.get(path, FileRecord())
-    hashes = before.hashes if content is None else (*before.hashes, content)[-loops.HASHES_KEPT :]
-    record = before._replace(hashes=hashes, writes=stamped(before.writes, "*", seq))
-    return [
-        Write("files", path, record),
-        Write("scalars", "", scalars._replace(seq=seq, writes=stamped(scalars.writes, "*", seq))),
-    ]
+    writes: list[Write] = []
+    for path, content in changed.items():
+        before = session.files.get(path)
+        if before is not None:
+            hashes = before.hashes if content is None else (*before.hashes, content)[-loops.HASHES_KEPT :]
+            record = before._replace(hashes=hashes, writes=stamped(before.writes, "*", seq))
+            writes.append(Write("files", path, record))
+    return [*writes, Write("scalars", "", scalars._replace(seq=seq, writes=stamped(scalars.writes, "*", seq)))]
 
 
 def cleared(session: Session) -> list[Write]:
@@ -157,14 +161,13 @@ def _still_halted(scalars: Scalars, result: Result, notify_rounds: int) -> tuple
     return scalars._replace(halted_rounds=rounds), decision
 
 
-def _spoken(finding: loops.Finding | None) -> Decision:
+def _spoken(finding: loops.Finding | None, *, enforced: bool) -> Decision:
     if finding is None:
         return Decision(outcome=loops.CONTINUE)
     halted = finding.outcome == loops.HALT
     action = Action.STOP if halted else Action.ADVISE
-    message = brief(
-        f"{finding.message} Stopped; a person goes on with: rulecore halt clear" if halted else finding.message
-    )
+    way_out = " Stopped; a person goes on with: rulecore halt clear" if halted and enforced else ""
+    message = brief(finding.message + way_out)
     evidence: JsonObject = {"branch": finding.branch, "count": finding.times}
     return Decision(action, f"{loops.RULE}.{finding.branch}", message, finding.outcome, evidence)
 

@@ -55,6 +55,10 @@ def _caught_up(delivered: ReadRecord | None, fact: FileFact) -> bool:
 def _stale(path: str, seen: SeenRecord, fact: FileFact) -> Decision:
     who = fact.who or "someone else"
     where = _spell(fact.changed)
+    if fact.unsaved:
+        text = f"{RULE_STALE}: {path} has unsaved changes in the editor{f' ({where})' if where else ''}. "
+        message = brief(f"{text}Ask the user to save or discard them, then read {where or 'it'} and edit.")
+        return Decision(Action.DENY, RULE_STALE, message, evidence={"path": path, "who": who, "unsaved": True})
     message = brief(
         f"{RULE_STALE}: {path} was changed by {who} after you last read it"
         f"{f' ({where})' if where else ''}. Read {where or 'it'} again, then edit."
@@ -66,7 +70,7 @@ def _stale(path: str, seen: SeenRecord, fact: FileFact) -> Decision:
 def _unread(path: str, strength: Action) -> Decision | None:
     if strength is Action.ALLOW:
         return None
-    message = brief(f"{RULE_UNREAD}: {path} has not been read in this session. Read the part you change first.")
+    message = brief(f"{RULE_UNREAD}: {path} was not read in this session. Read the part you change first.")
     return Decision(strength, RULE_UNREAD, message, evidence={"path": path})
 
 

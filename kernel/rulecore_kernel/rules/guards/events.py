@@ -105,6 +105,8 @@ class FileFact(NamedTuple):
     lines: str | None = None
     changed: tuple[Range, ...] | None = None
     who: str | None = None
+    unsaved: bool = False
+    """What counts is text in an editor that is not on the disk; reading again cannot bring it."""
 
 
 class Decision(NamedTuple):

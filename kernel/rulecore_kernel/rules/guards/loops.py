@@ -4,7 +4,7 @@ A call that is repeated and brings nothing new is a loop; a repeat after somethi
 
 | branch | what is counted | 3rd | 5th |
 | --- | --- | --- | --- |
-| a | same key, same outcome, in a row | switch | halt |
+| a | same key, same outcome, in a row (a verify command that passes: no halt) | switch | halt |
 | b | same key, same failure | switch | halt |
 | b.varied | same tool, target and failure, other parameters | switch | – |
 | c | cycles of 2–4 (key, outcome) pairs | switch | – |
@@ -16,8 +16,9 @@ A call that is repeated and brings nothing new is a loop; a repeat after somethi
 | i | 40 calls without an edit, a new file, a new error or a verify command | advice | – |
 
 Numbers are calls and parameters (``guard.*``). *Relevant change* = a write that changed the content of a path the call
-names, by another key; for an exec also any other write, or another successful command that is not known to be
-read-only. Runs start anew after a relevant change, a success of what had failed, a user message, a compaction.
+names, by another key; for what names no file (a command, a search, a fetch, an unknown tool) and for a read that failed
+any other write, or another successful command that is not known to be read-only; a file whose content is new to this
+session. Runs start anew after a relevant change, a success of what had failed, a user message, a compaction.
 After a switch the next identical call is advised, the one after it denied (not for b.varied, d, h: those only advise).
 
 Source: spec agents.md section 2.2; kernel.md section 6 (steps 1, 2, 9 and 10 stay as they are there).
@@ -27,7 +28,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rulecore_kernel.rules.guards.commands import head, is_read_only, is_verify
-from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, OpKind, Result, brief
+from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, Op, OpKind, Result, brief
 from rulecore_kernel.rules.guards.policy import Policy
 from rulecore_kernel.rules.guards.reads import UNSTABLE
 from rulecore_kernel.rules.guards.session import (
@@ -64,15 +65,22 @@ class Finding(NamedTuple):
     times: int = 0
 
 
-def check(session: Session, call: Call) -> tuple[Decision, list[Write]] | None:
-    """The ladder before a call: advise the first identical call after a switch, deny the next."""
+def check(
+    session: Session, call: Call, facts: Mapping[str, FileFact], *, enforced: bool = True
+) -> tuple[Decision, list[Write]] | None:
+    """The ladder before a call: advise the first identical call after a switch, deny the next.
+
+    ``facts`` are the files as they are now: content that is new to this session makes the call worth making.
+    ``enforced`` False words the advice for a mode that never denies.
+    """
     record = session.fresh_call(call.key)
-    if record is None or record.stage == 0 or changed_since(session, call, record.seq):
+    if record is None or record.stage == 0 or changed_since(session, call, record, facts):
         return None
     if record.stage == 1:
+        warning = "Once more is let through; the next identical one will not run. " if enforced else ""
         message = brief(
-            f"{RULE}: this call gave the same result before ({record.run} in a row). Once more is let through; "
-            "the next identical one will not run. Change the parameters or the approach."
+            f"{RULE}: this call gave the same result before ({record.run} in a row). {warning}"
+            "Change the parameters or the approach."
         )
         return Decision(Action.ADVISE, RULE, message), [Write("calls", call.key, record._replace(stage=2))]
     what = "fails the same way" if record.failed else "brings the same result"
@@ -93,19 +101,57 @@ def _only_looks(call: Call) -> bool:
     )
 
 
-def changed_since(session: Session, call: Call, seq: int) -> bool:
-    """True when something relevant to ``call`` changed after call number ``seq``."""
-    scalars = session.scalars
-    for op in call.ops:
-        if op.path is not None:
-            record = session.files.get(op.path)
-            if record is not None and latest_by_other(record.writes, call.key) > seq:
-                return True
-        if op.kind is OpKind.EXEC and (
-            latest_by_other(scalars.writes, call.key) > seq or latest_by_other(scalars.execs, call.key) > seq
-        ):
+def changed_since(
+    session: Session, call: Call, record: CallRecord, facts: Mapping[str, FileFact], *, wrote: bool = False
+) -> bool:
+    """True when something relevant to ``call`` changed after its last time, which left ``record``.
+
+    ``wrote`` says that the call itself has just written the files it edits, so that their contents tell nothing.
+    """
+    return _written_since(session, call, record) or any(
+        _is_news(session, op, facts) for op in call.ops if not (wrote and op.kind is OpKind.EDIT)
+    )
+
+
+def _written_since(session: Session, call: Call, record: CallRecord) -> bool:
+    if not call.ops:
+        return _changed_anywhere(session, call.key, record.seq)
+    return any(_changed_for(session, call.key, op, record) for op in call.ops)
+
+
+def _changed_for(session: Session, key: str, op: Op, record: CallRecord) -> bool:
+    """A file that the operation names was written by another call. What names no file (a command, a search, a fetch,
+    a tool of which nothing is known) may depend on any file, and so may a read that failed."""
+    if op.path is not None:
+        file = session.files.get(op.path)
+        if file is not None and latest_by_other(file.writes, key) > record.seq:
             return True
-    return False
+    if op.kind is OpKind.EDIT:
+        return record.failed and latest_by_other(session.scalars.execs, key) > record.seq
+    return (op.kind is not OpKind.READ or record.failed) and _changed_anywhere(session, key, record.seq)
+
+
+def _changed_anywhere(session: Session, key: str, seq: int) -> bool:
+    scalars = session.scalars
+    return latest_by_other(scalars.writes, key) > seq or latest_by_other(scalars.execs, key) > seq
+
+
+def _is_news(session: Session, op: Op, facts: Mapping[str, FileFact]) -> bool:
+    """The file has another content than this session last knew of it."""
+    if op.path is None or op.kind not in _TOUCHING:
+        return False
+    known = session.files.get(op.path)
+    fact = facts.get(op.path)
+    content = op.hash or (fact.hash if fact else None)
+    return known is not None and content not in (None, UNSTABLE) and known.hashes[-1:] not in ((), (content,))
+
+
+def about_to_act(session: Session, call: Call, policy: Policy) -> bool:
+    """True when one more identical outcome of ``call`` would be answered: then it is worth looking for changes."""
+    record = session.fresh_call(call.key)
+    return record is not None and (
+        max(record.run, record.fails) >= policy.repeat_switch - 1 or record.repeats >= policy.same_read_limit - 1
+    )
 
 
 def decide(
@@ -118,7 +164,7 @@ def decide(
     """
     scalars = session.scalars
     previous = session.fresh_call(call.key)
-    if previous is not None and changed_since(session, call, previous.seq):
+    if previous is not None and changed_since(session, call, previous, facts if ran else {}, wrote=not result.failed):
         previous = None
         scalars = scalars._replace(window=())
     if result.infrastructure:
@@ -159,7 +205,7 @@ def _strongest(
         _repeats(call, record, policy),
         _returns(call, files),
         _cycles(scalars, policy),
-        _already_applied(previous, result),
+        _already_applied(call, previous, result),
         _varied(call, failures, policy),
         _often(call, record, policy),
         _no_progress(scalars, policy),
@@ -219,12 +265,16 @@ def _changes(
     moved: dict[str, Any] = {}
     files: dict[str, FileRecord] = {}
     for op in call.ops:
+        edited = op.kind is OpKind.EDIT and not result.failed
+        if edited and op.path is None:
+            moved["writes"] = stamped(moved.get("writes", scalars.writes), call.key, scalars.seq)
         if op.path is None or op.kind not in _TOUCHING:
             continue
-        edited = op.kind is OpKind.EDIT and not result.failed
         writer = call.key if edited else "*"
         fact = facts.get(op.path)
         before = files.get(op.path) or session.files.get(op.path) or _UNSEEN
+        if before.returns and before.writes and before.writes[0][1] < scalars.fresh_seq:
+            before = before._replace(hashes=before.hashes[-1:], returns=0)
         after = _observed(before, op.hash or (fact.hash if fact else None), scalars.seq, writer)
         if after is not before:
             files[op.path] = after
@@ -273,7 +323,11 @@ def _variant(session: Session, scalars: Scalars, call: Call, result: Result) -> 
     if result.fingerprint is None or call.poll:
         return 0, []
     failures: dict[str, int] = {}
-    if earlier is not None and earlier.seq >= scalars.fresh_seq and not changed_since(session, call, earlier.seq):
+    if (
+        earlier is not None
+        and earlier.seq >= scalars.fresh_seq
+        and not _written_since(session, call, CallRecord(earlier.seq, "", failed=True))
+    ):
         failures = dict(earlier.failures)
     count = failures.pop(result.fingerprint, 0) + 1
     failures[result.fingerprint] = count
@@ -302,11 +356,12 @@ def _polls(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
 def _repeats(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
     if call.poll:
         return None
+    checked = not record.failed and any(op.command is not None and is_verify(op.command) for op in call.ops)
     branch, count = ("b", record.fails) if record.fails >= record.run else ("a", record.run)
     if count < policy.repeat_switch:
         return None
     what = "failed the same way" if branch == "b" else "gave the same result"
-    if count >= policy.repeat_halt:
+    if count >= policy.repeat_halt and not checked:
         text = f"{RULE}.{branch}: {call.tool} {what} {count} times and nothing relevant changed."
         return Finding(branch, HALT, text, (call.key,), count)
     text = (
@@ -350,8 +405,10 @@ def _varied(call: Call, failures: int, policy: Policy) -> Finding | None:
     return Finding("b.varied", SWITCH, text, times=failures)
 
 
-def _already_applied(previous: CallRecord | None, result: Result) -> Finding | None:
+def _already_applied(call: Call, previous: CallRecord | None, result: Result) -> Finding | None:
     if previous is None or previous.failed or not (result.failed and result.not_found):
+        return None
+    if all(op.kind is not OpKind.EDIT for op in call.ops):
         return None
     return Finding("f", CONTINUE, f"{RULE}.f: this edit was already applied: the same call succeeded before. Go on.")
 
@@ -360,9 +417,8 @@ def _often(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
     repeatable = {op.kind for op in call.ops} & {OpKind.READ, OpKind.SEARCH, OpKind.EXEC}
     if call.poll or not repeatable or record.repeats < policy.same_read_limit:
         return None
-    text = (
-        f"{RULE}.d: the same {call.tool} call {record.repeats} times since the last edit. Its answer is known already."
-    )
+    text = f"{RULE}.d: the same {call.tool} call {record.repeats} times since the last edit. "
+    text += "Use what it said, or change something first."
     return Finding("d", SWITCH, text, times=record.repeats)
 
 

@@ -13,6 +13,7 @@ class Policy(NamedTuple):
     """``*_mode`` is ``enforce``, ``advise`` (never deny or stop) or ``observe`` (only record)."""
 
     profile: str = CALIBRATED
+    mode: str = ENFORCE
     redundant_read_mode: str = ENFORCE
     loop_mode: str = ENFORCE
     stale_edit_mode: str = ENFORCE

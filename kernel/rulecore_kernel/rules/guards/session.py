@@ -18,7 +18,7 @@ from rulecore_kernel.values import Json
 LIMITS: Mapping[str, int] = {
     "calls": 4096,
     "reads": 4096,
-    "seen": 4096,
+    "seen": 1024,
     "files": 4096,
     "variants": 1024,
     "errors": 1024,
