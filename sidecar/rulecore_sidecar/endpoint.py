@@ -5,10 +5,14 @@ directory that is a symlink, belongs to someone else or is open to others is ref
 (Windows), or with ``RULECORE_TRANSPORT=loopback``: a port on 127.0.0.1, and beside it in the same directory a file with
 the port and a token of 32 bytes, which a connection's first request must carry as ``token``.
 
+Which process owns a workspace does not hang on a terminal's environment: the lock lies in one folder per user, and in it
+the owner writes where it listens. Only a workspace that nobody owns gets its endpoint from ``XDG_RUNTIME_DIR``.
+
 Limits: on systems without ``SO_PEERCRED`` (macOS, Windows) the directory's mode is the only guard of identity; on
 Windows that mode is the profile folder's access list. Source: spec sidecar.md section 1.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -44,7 +48,21 @@ def uses_loopback() -> bool:
 def find_root(start: Path) -> Path:
     """The workspace that ``start`` belongs to: the nearest ancestor with a ``.git``, else ``start``."""
     here = Path(os.path.realpath(start))
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    return next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), here)
+
+
+def workspace_of(root: Path | None) -> Path:
+    """The workspace of a command: that of ``root``, else of the current folder.
+
+    Raises :class:`EndpointError` when there is no such folder.
+    """
+    try:
+        start = Path.cwd() if root is None else root
+    except FileNotFoundError:
+        raise EndpointError("the current folder does not exist any more; change to another one") from None
+    if not os.path.isdir(start):  # noqa: PTH112 - Path.is_dir raises where a folder cannot be entered
+        raise EndpointError(f"{start} is not a folder, or cannot be entered")
+    return find_root(start)
 
 
 def _bases() -> list[Path]:
@@ -55,10 +73,32 @@ def _bases() -> list[Path]:
     return [*own, *(folder / f"rulecore-{user}" for folder in temporary)]
 
 
+def _name(root: Path) -> str:
+    return hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+
+
+def lock_path(root: Path) -> Path:
+    """The file that the owner of workspace ``root`` holds: its process id, and on the second line where it listens."""
+    if hasattr(os, "getuid"):
+        return Path("/tmp") / f"rulecore-{os.getuid()}" / f"{_name(root)}.lock"  # noqa: S108 - a private folder of ours
+    return _bases()[0] / f"{_name(root)}.lock"
+
+
 def socket_path(root: Path) -> Path:
-    """Path of the socket of workspace ``root`` (at most :data:`MAX_SOCKET_PATH` bytes), or of its file with port and
+    """Where the owner of ``root`` says that it listens; :func:`new_socket_path` when nobody owns it."""
+    lock = lock_path(root)
+    with contextlib.suppress(OSError, EndpointError, ValueError):
+        check_folder(lock.parent)
+        _, endpoint, *_ = lock.read_bytes().split(b"\n")
+        if endpoint and os.path.lexists(endpoint):
+            return Path(os.fsdecode(endpoint))
+    return new_socket_path(root)
+
+
+def new_socket_path(root: Path) -> Path:
+    """Path for the socket of workspace ``root`` (at most :data:`MAX_SOCKET_PATH` bytes), or for its file with port and
     token."""
-    name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+    name = _name(root)
     for base in _bases():
         candidate = base / (f"{name}.json" if uses_loopback() else f"{name}.sock")
         if len(os.fsencode(candidate)) <= MAX_SOCKET_PATH:

@@ -23,10 +23,16 @@ class WorkspaceLock:
         if not _lock(fd):
             os.close(fd)
             return False
-        os.ftruncate(fd, 0)
-        os.write(fd, f"{os.getpid()}\n".encode())
         self._fd = fd
+        self.note("")
         return True
+
+    def note(self, endpoint: str) -> None:
+        """Write into the lock who holds it and where that process listens, for everybody who looks."""
+        if self._fd is not None:
+            os.lseek(self._fd, 0, os.SEEK_SET)
+            os.ftruncate(self._fd, 0)
+            os.write(self._fd, f"{os.getpid()}\n".encode() + os.fsencode(endpoint) + b"\n")
 
     def release(self) -> None:
         """Let go. The file stays: removing it would let two processes lock two different files."""

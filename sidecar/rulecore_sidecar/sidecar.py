@@ -21,7 +21,7 @@ from rulecore_kernel.rules.evaluate import evaluate
 from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar import __version__, rpc, wire
 from rulecore_sidecar.agents import hook
-from rulecore_sidecar.endpoint import listen, make_folder, peer_is_me, socket_path
+from rulecore_sidecar.endpoint import listen, lock_path, make_folder, new_socket_path, peer_is_me
 from rulecore_sidecar.guard import Guard
 from rulecore_sidecar.owner import WorkspaceLock
 from rulecore_sidecar.project import Project
@@ -56,14 +56,16 @@ class Sidecar:
     async def start(self) -> None:
         """Take the workspace and listen. Raises :class:`AlreadyOwned`, :class:`EndpointError` or ``OSError``."""
         self.open()
-        await self._listen(socket_path(self.root))
+        await self._listen()
         self._sweeper = asyncio.create_task(self._sweep())
 
     def open(self) -> None:
         """Take the workspace, without listening. Raises as :meth:`start` does."""
-        path = socket_path(self.root)
-        make_folder(path.parent)
-        lock = WorkspaceLock(path.with_suffix(".lock"))
+        self._endpoint = new_socket_path(self.root)
+        path = lock_path(self.root)
+        for folder in (self._endpoint.parent, path.parent):
+            make_folder(folder)
+        lock = WorkspaceLock(path)
         if not lock.acquire():
             raise AlreadyOwned(f"{self.root} is served by another process")
         self._lock = lock
@@ -73,12 +75,14 @@ class Sidecar:
         self.guard = Guard(self.workspace, self.store, self.project.policy, self._clock)
         self._methods = self.methods()
 
-    async def _listen(self, path: Path) -> None:
-        """Bind under the lock, so that what lies at ``path`` can only be a dead owner's."""
-        listener, self._token = listen(path)
+    async def _listen(self) -> None:
+        """Bind under the lock, so that what lies at the endpoint can only be a dead owner's, and note it there."""
+        listener, self._token = listen(self._endpoint)
         loop = asyncio.get_running_loop()
         serve = loop.create_server if self._token is not None else loop.create_unix_server
         self._server = await serve(self._connection, sock=listener, backlog=_ACCEPT_BACKLOG)
+        if self._lock is not None:
+            self._lock.note(str(self._endpoint))
 
     def _connection(self) -> rpc.LineProtocol:
         editors: set[str] = set()
@@ -120,7 +124,7 @@ class Sidecar:
             self._server.close()
             for connection in tuple(self._connections):
                 connection.close()
-            socket_path(self.root).unlink(missing_ok=True)
+            self._endpoint.unlink(missing_ok=True)
             self._server = None
         self.close()
 
