@@ -12,6 +12,7 @@ JOBS ?= 2
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "rulecore needs Python 3.11 or newer on PATH (or: make PYTHON=/path/to/python)" >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[sidecar,dev]'
 	@touch $@
 

@@ -17,18 +17,24 @@ if TYPE_CHECKING:
 
 INTERNAL_ERROR = 3
 INTERRUPTED = 130
+COULD_NOT = 2
 
 
 def run_hook(name: str, main: "Callable[[], int]") -> int:
     """Run a hook's main function; an error of ours is one line and a log file, never a traceback."""
-    isolate()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        return main()
+        isolate()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+        code = main()
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output went away; what is still buffered must not raise at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return COULD_NOT
     except Exception as error:  # the edge: whatever it is, the user gets one line
         line = f"{name}: internal error, {type(error).__name__}: {error}".replace("\n", " ")
         print(f"{line}; the details are in {_write_log(name)}", file=sys.stderr)
@@ -41,11 +47,19 @@ def isolate() -> None:
     Windows would also look for git.exe in the current folder first.
     """
     os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"
-    here = os.path.realpath(os.curdir)
-    named = {os.path.realpath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry}
-    if sys.path and os.path.realpath(sys.path[0]) == here:
+    here = _real(os.curdir)
+    named = {_real(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry}
+    if sys.path and _real(sys.path[0]) == here:
         del sys.path[0]
-    sys.path[:] = [entry for entry in sys.path if entry and os.path.realpath(entry) not in named]
+    sys.path[:] = [entry for entry in sys.path if entry and _real(entry) not in named]
+
+
+def _real(path: str) -> str:
+    """The path without symlinks; as it is where the current folder is gone, in which nothing can be found then."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
 
 
 def state_folder(environ: "Mapping[str, str]", platform: str) -> "Path":

@@ -4,7 +4,6 @@ Exit codes: 0 ok, 1 findings, 2 could not check or bad usage, 3 internal error w
 Source: spec architecture.md, sidecar.md section 1.
 """
 
-import sys
 from collections.abc import Sequence
 
 import typer
@@ -13,8 +12,6 @@ from rulecore_sidecar import __version__
 from rulecore_sidecar.agents.cli import app as agent_app
 from rulecore_sidecar.commands import demo, halt, live, replay
 from rulecore_sidecar.kernel_cmd import app as kernel_app
-
-_SIDECAR_EXTRA = ("lsprotocol", "pygls")
 
 app = typer.Typer(
     name="rulecore",
@@ -29,6 +26,7 @@ app.add_typer(kernel_app, name="kernel")
 app.add_typer(halt.app, name="halt")
 app.command("serve", help=live.SERVE_HELP)(live.serve)
 app.command("sockname", help=live.SOCKNAME_HELP)(live.sockname)
+app.command("stop", help=live.STOP_HELP)(live.stop)
 app.command("lsp", help=live.LSP_HELP)(live.lsp)
 app.command("replay", help=replay.HELP)(replay.replay)
 app.command("demo", help=demo.HELP)(demo.demo)
@@ -52,9 +50,4 @@ def run(argv: Sequence[str]) -> int:
         app(list(argv), standalone_mode=True)
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
-    except ModuleNotFoundError as error:
-        if error.name not in _SIDECAR_EXTRA:
-            raise
-        print(f"rulecore: this command needs an extra: pip install 'rulecore[sidecar]' ({error})", file=sys.stderr)
-        return 2
     return 0

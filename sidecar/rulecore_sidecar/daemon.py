@@ -6,13 +6,14 @@ Source: spec sidecar.md section 1.
 import argparse
 import asyncio
 import logging
+import os
 import signal
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from rulecore_sidecar.endpoint import EndpointError, find_root
+from rulecore_sidecar.endpoint import EndpointError, workspace_of
 
 IDLE_CHECK_SECONDS = 15.0
 LOG_LIMIT = 1 << 20
@@ -25,7 +26,8 @@ log = logging.getLogger("rulecore")
 def _arguments(argv: Sequence[str], program: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"rulecore {program}")
     parser.add_argument("--root", type=Path, default=None)
-    parser.add_argument("--idle-exit", type=float, default=None, metavar="SECONDS")
+    if program == "serve":
+        parser.add_argument("--idle-exit", type=float, default=None, metavar="SECONDS")
     return parser.parse_args(argv)
 
 
@@ -33,9 +35,8 @@ def sockname_main(argv: Sequence[str]) -> int:
     """Print the endpoint of a workspace; starts a sidecar when none runs. Exit code 2 when none comes up."""
     from rulecore_sidecar.client import ensure_served
 
-    root = find_root(_arguments(argv, "sockname").root or Path.cwd())
     try:
-        print(ensure_served(root))
+        print(ensure_served(workspace_of(_arguments(argv, "sockname").root)))
     except EndpointError as error:
         print(f"rulecore sockname: {error}", file=sys.stderr)
         return 2
@@ -48,9 +49,10 @@ def serve_main(argv: Sequence[str]) -> int:
     Exit codes: 0 ended, or already served by another process; 2 cannot serve.
     """
     options = _arguments(argv, "serve")
-    root = find_root(options.root or Path.cwd())
-    if not root.is_dir():
-        print(f"rulecore serve: {root} is not a folder", file=sys.stderr)
+    try:
+        root = workspace_of(options.root)
+    except EndpointError as error:
+        print(f"rulecore serve: {error}", file=sys.stderr)
         return 2
     return asyncio.run(_serve(root, options.idle_exit))
 
@@ -67,6 +69,8 @@ async def _serve(root: Path, idle_exit: float | None) -> int:
     except (EndpointError, OSError) as error:
         print(f"rulecore serve: {error}", file=sys.stderr)
         return 2
+    if sys.stderr.isatty():
+        print(f"rulecore serves {root}; Ctrl-C ends it", file=sys.stderr)
     log_to(root)
     for notice in sidecar.notices:
         log.warning(notice)
@@ -103,3 +107,25 @@ def log_to(root: Path) -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger("rulecore").addHandler(handler)
     logging.getLogger("rulecore").setLevel(logging.INFO)
+
+
+def stop_main(root: Path | None) -> int:
+    """End the sidecar of a workspace. Exit codes: 0 ended or none ran, 2 it cannot be asked."""
+    from rulecore_sidecar.client import Refused, call, is_served
+
+    try:
+        workspace = workspace_of(root)
+        if not is_served(workspace):
+            print(f"No sidecar serves {workspace}.")
+            return 0
+        pong = call(workspace, "rulecore/ping", {})
+    except (EndpointError, Refused) as error:
+        print(f"rulecore stop: {error}", file=sys.stderr)
+        return 2
+    pid = pong.get("pid") if isinstance(pong, dict) else None
+    if not isinstance(pid, int):
+        print("rulecore stop: the sidecar does not say its process id", file=sys.stderr)
+        return 2
+    os.kill(pid, signal.SIGTERM)
+    print(f"Ended the sidecar of {workspace}.")
+    return 0

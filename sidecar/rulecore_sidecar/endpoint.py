@@ -5,8 +5,8 @@ directory that is a symlink, belongs to someone else or is open to others is ref
 (Windows), or with ``RULECORE_TRANSPORT=loopback``: a port on 127.0.0.1, and beside it in the same directory a file with
 the port and a token of 32 bytes, which a connection's first request must carry as ``token``.
 
-Which process owns a workspace does not hang on a terminal's environment: the lock lies in one folder per user, and in it
-the owner writes where it listens. Only a workspace that nobody owns gets its endpoint from ``XDG_RUNTIME_DIR``.
+Which process owns a workspace does not hang on a terminal's environment: the lock lies in one folder per user, and in
+it the owner writes where it listens. Only a workspace that nobody owns gets its endpoint from ``XDG_RUNTIME_DIR``.
 
 Limits: on systems without ``SO_PEERCRED`` (macOS, Windows) the directory's mode is the only guard of identity; on
 Windows that mode is the profile folder's access list. Source: spec sidecar.md section 1.

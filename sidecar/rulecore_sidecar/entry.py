@@ -12,18 +12,31 @@ import sys
 
 from rulecore_hooks.launch import run_hook
 
+_HELP = {"-h", "--help"}
+_SIDECAR_EXTRA = ("cattrs", "lsprotocol", "pygls")
+
 
 def main() -> None:
     """Run ``rulecore`` with ``sys.argv`` and exit; an internal error leaves one line and a log file, exit code 3."""
-    sys.exit(run_hook("rulecore", lambda: _run(sys.argv[1:])))
+    sys.exit(run_hook("rulecore", lambda: _with_extras(sys.argv[1:])))
+
+
+def _with_extras(argv: list[str]) -> int:
+    try:
+        return _run(argv)
+    except ModuleNotFoundError as error:
+        if error.name not in _SIDECAR_EXTRA:
+            raise
+        print(f"rulecore: this needs an extra: pip install 'rulecore[sidecar]' ({error})", file=sys.stderr)
+        return 2
 
 
 def _run(argv: list[str]) -> int:
-    if argv[:1] == ["serve"] and "--help" not in argv:
+    if argv[:1] == ["serve"] and not _HELP & set(argv):
         from rulecore_sidecar.daemon import serve_main
 
         return serve_main(argv[1:])
-    if argv[:1] == ["sockname"] and "--help" not in argv:
+    if argv[:1] == ["sockname"] and not _HELP & set(argv):
         from rulecore_sidecar.daemon import sockname_main
 
         return sockname_main(argv[1:])

@@ -38,6 +38,8 @@ SESSIONS_IN_MEMORY = 32
 CLOSED_KEPT = 256
 WINDOWS_KEPT = 16
 _FILE_OPS = (OpKind.READ, OpKind.EDIT)
+_PERSONS_FILES = frozenset((*PLACES, ".rulecore", ".rulecore/", ".rulecore/guard.db"))
+"""What commands of an agent may not write: the guards' parameters and memory."""
 _NOT_COUNTED = (decide.RULE_HALT, decide.RULE_PERSON)
 """Denials that say nothing about whether the agent is stuck. Neither does unsaved text, which only a person can end."""
 
@@ -143,7 +145,7 @@ class Guard:
         commands = [op.command for op in ops if op.command is not None]
         edits_project = any(op.kind is OpKind.EDIT and op.path in PLACES for op in ops)
         touches = edits_project and any(PERSONS_KEYS.search(value) for value in strings(event.params))
-        touches = touches or any(writes_to(command, frozenset(PLACES)) for command in commands)
+        touches = touches or any(writes_to(command, _PERSONS_FILES) for command in commands)
         polls = event.call.poll or any(is_waiting(command) for command in commands)
         return event.call._replace(ops=ops, touches_guard_keys=touches, poll=polls)
 
@@ -262,6 +264,13 @@ class Guard:
                 self._store.commit(live.number, live.state.apply(decide.cleared(live.state)))
                 cleared += 1
         return {"cleared": cleared}
+
+    def remember_all(self, store: Store) -> None:
+        """Write every session in memory into ``store``, which replaces the one that was lost."""
+        self._store = store
+        for live in self._live.values():
+            live.number = store.session_id(live.name)
+            store.commit(live.number, live.state.dump())
 
     def operation_log(self) -> dict[str, dict[str, Json]]:
         """The kernel's operationLog: pending operations with the process that runs them, or None when it died."""

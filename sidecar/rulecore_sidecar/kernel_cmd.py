@@ -33,11 +33,10 @@ def eval_command(
 
     [bold]Example:[/] rulecore kernel eval < requests.jsonl > answers.jsonl
     """
-    project = Project(root)
-    settings = project.settings()
-    for notice in project.notices:
-        typer.echo(notice, err=True)
-    raise typer.Exit(eval_stdio(settings))
+    if not root.is_dir():
+        typer.echo(f"rulecore kernel eval: {root} is not a folder", err=True)
+        raise typer.Exit(2)
+    raise typer.Exit(eval_stdio(Project(root).settings()))  # what is wrong with project.md goes to the log: stderr
 
 
 @app.command("list")

@@ -18,6 +18,8 @@ from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar import wire
 from rulecore_sidecar.store import SessionName
 
+EVENTS = ("call", "user", "message", "compact", "resume", "external_write")
+
 
 class Step(NamedTuple):
     """One event of the record and what the guard says to it; both None for events that are not calls."""
@@ -70,11 +72,15 @@ class Replay:
         """
         for _, group in groupby(enumerate(events), key=_batch):
             numbered = list(group)
-            if numbered[0][1].get("event", "call") == "call":
-                asked = [self._pre(number, plain) for number, plain in numbered]
-                yield from [self._post(call) for call in asked]
-            else:
-                yield from [self._step(number, plain) for number, plain in numbered]
+            try:
+                if numbered[0][1].get("event", "call") == "call":
+                    asked = [self._pre(number, plain) for number, plain in numbered]
+                    steps = [self._post(call) for call in asked]
+                else:
+                    steps = [self._step(number, plain) for number, plain in numbered]
+            except wire.WireError as error:
+                raise wire.WireError(f"event {numbered[0][0]}: {error}") from None
+            yield from steps
 
     def _step(self, number: int, plain: JsonObject) -> Step:
         session = self._session(wire.session_name(plain))
@@ -84,7 +90,12 @@ class Replay:
         elif kind in ("compact", "resume"):
             session.apply(decide.compacted(session))
         elif kind == "external_write":
-            self._external(wire.text(plain, "path") or "", wire.text(plain, "hash"))
+            path = wire.text(plain, "path")
+            if path is None:
+                raise wire.WireError("external_write: path is missing: the file that was written")
+            self._external(path, wire.text(plain, "hash"))
+        elif kind != "message":
+            raise wire.WireError(f"event must be one of {', '.join(EVENTS)}, got {kind!r}")
         return Step(number)
 
     def _session(self, name: SessionName) -> Session:
@@ -132,7 +143,8 @@ class Replay:
 
 def read_events(lines: Iterable[str]) -> Iterator[JsonObject]:
     """Parse JSON Lines, blank ones skipped. Raises :class:`~rulecore_sidecar.wire.WireError` with the line number."""
-    for number, line in enumerate(lines, 1):
+    for number, text in enumerate(lines, 1):
+        line = text.removeprefix("\ufeff")
         if not line.strip():
             continue
         try:

@@ -70,6 +70,7 @@ class Sidecar:
             raise AlreadyOwned(f"{self.root} is served by another process")
         self._lock = lock
         self.project = Project(self.root)
+        self.project.settings()
         self.workspace = Workspace(self.root, self._clock)
         self.store = Store(store_path(self.root, self.workspace.is_tracked))
         self.guard = Guard(self.workspace, self.store, self.project.policy, self._clock)
@@ -111,10 +112,24 @@ class Sidecar:
     async def _sweep(self) -> None:
         while True:
             try:
+                await self._heal()
                 self.guard.external_writes(await self.workspace.sweep(self.guard.windows()))
             except Exception:
                 log.exception("a sweep failed; the next one looks at everything again")
             await asyncio.sleep(SWEEP_SECONDS)
+
+    async def _heal(self) -> None:
+        """Bring back what somebody removed under the running process: the socket's file, the store's."""
+        if not os.path.lexists(self._endpoint) and self._server is not None:
+            log.warning("%s was removed; listening anew", self._endpoint)
+            self._server.close()
+            await self._listen()
+        path = self.store.path
+        if path is not None and not path.exists() and self.root.is_dir():
+            log.warning("%s was removed; begun anew with what this process remembers", path)
+            self.store.close()
+            self.store = Store(path)
+            self.guard.remember_all(self.store)
 
     async def stop(self) -> None:
         """Let go of the workspace. Safe to call twice."""

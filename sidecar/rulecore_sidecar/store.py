@@ -87,6 +87,7 @@ class Store:
 
     def __init__(self, path: Path | None) -> None:
         self.notices: list[str] = []
+        self.path = path
         self._db = self._open(path)
         self._position = int(self._db.execute("SELECT coalesce(max(position), 0) FROM record").fetchone()[0])
         self._since_prune = 0

@@ -43,6 +43,8 @@ class Everything:
 
 def demo() -> None:
     """See :data:`HELP`."""
+    import lsprotocol  # noqa: F401 - said before anything starts when the extra is not there
+
     console = Console(highlight=False)
     script = json.loads(files(__package__).joinpath("demo_session.json").read_text("utf-8"))
     with tempfile.TemporaryDirectory(prefix="rulecore-demo-") as folder:

@@ -10,7 +10,7 @@ import typer
 from rulecore_kernel.values import Json, JsonObject
 from rulecore_sidecar.client import Refused, call, ensure_served
 from rulecore_sidecar.commands.live import Root
-from rulecore_sidecar.endpoint import EndpointError, find_root
+from rulecore_sidecar.endpoint import EndpointError, workspace_of
 
 app = typer.Typer(help="See and lift what stopped an agent.", no_args_is_help=True)
 Session = Annotated[str | None, typer.Option("--session", help="Only this session.", show_default=False)]
@@ -43,9 +43,9 @@ def clear(
     everything: Annotated[bool, typer.Option("--all", help="Every session of the workspace.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a halted agent go on. For a person: it needs a terminal.
+    """Let a halted agent go on; several need --session or --all. For a person: it needs a terminal.
 
-    [bold]Examples:[/] rulecore halt clear --all · rulecore halt clear --session 1796081936494_c5cch
+    [bold]Examples:[/] rulecore halt clear · rulecore halt clear --all · rulecore halt clear --session ID
     """
     if not sys.stdin.isatty():
         print(
@@ -55,15 +55,22 @@ def clear(
         )
         raise typer.Exit(2)
     if session is None and not everything:
-        print("rulecore halt clear: say which: --session ID (see rulecore halt get) or --all", file=sys.stderr)
-        raise typer.Exit(2)
+        halts = _ask(root, "rulecore/halt/get", {})["halts"]
+        assert isinstance(halts, list)
+        if len(halts) > 1:
+            print("rulecore halt clear: several sessions are halted; say --all or --session ID:", file=sys.stderr)
+            for halt in halts:
+                assert isinstance(halt, dict)
+                print(f"  --session {halt['session']}  {halt['reason']}", file=sys.stderr)
+            raise typer.Exit(2)
+        everything = True
     answer = _ask(root, "rulecore/halt/clear", {"all": True} if session is None else {"session": session})
     print(json.dumps(answer) if as_json else f"Cleared: {answer['cleared']}.")
 
 
 def _ask(root: Path | None, method: str, params: JsonObject) -> dict[str, Json]:
-    workspace = find_root(root or Path.cwd())
     try:
+        workspace = workspace_of(root)
         ensure_served(workspace)
         answer = call(workspace, method, params)
     except (EndpointError, Refused) as error:

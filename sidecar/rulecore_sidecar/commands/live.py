@@ -15,6 +15,10 @@ SOCKNAME_HELP = """Print the socket of a workspace's guard; starts the guard whe
 
 [bold]Example:[/] rulecore sockname --root ~/project
 """
+STOP_HELP = """End the guard of a workspace; agents and editors start it again when they need it.
+
+[bold]Example:[/] rulecore stop
+"""
 LSP_HELP = """Run the language server on standard input and output, with the guard of the workspace beside it.
 
 Your editor starts it.
@@ -42,6 +46,13 @@ def sockname(root: Root = None) -> None:
     from rulecore_sidecar.daemon import sockname_main
 
     raise typer.Exit(sockname_main(_root(root)))
+
+
+def stop(root: Root = None) -> None:
+    """See :data:`STOP_HELP`."""
+    from rulecore_sidecar.daemon import stop_main
+
+    raise typer.Exit(stop_main(root))
 
 
 def lsp() -> None:

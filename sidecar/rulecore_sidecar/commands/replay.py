@@ -13,7 +13,7 @@ from rulecore_sidecar.wire import WireError
 
 HELP = """Decide a recorded session again, without a file system: what the guard would have done.
 
-Reads the neutral event format, JSON Lines (docs/guide.md). [bold]-[/] is standard input.
+Reads the neutral event format, JSON Lines (docs/wire.md). [bold]-[/] is standard input.
 
 [bold]Example:[/] rulecore replay --decisions session.jsonl
 """

@@ -551,3 +551,44 @@ def test_a_command_that_writes_the_guards_parameters_is_a_persons(sidecar, comma
 @pytest.mark.parametrize("command", ["git add project.md", "cat project.md", "grep guard project.md > /tmp/found"])
 def test_other_commands_on_project_md_are_not(sidecar, command):
     assert sidecar.agent().run(command)["action"] == "allow"
+
+
+def test_what_is_removed_under_the_running_process_comes_back(workspace, runtime, monkeypatch):
+    import asyncio
+    import shutil
+
+    from rulecore_sidecar.client import call
+    from rulecore_sidecar.sidecar import Sidecar
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+
+    async def story() -> None:
+        sidecar = Sidecar(workspace)
+        await sidecar.start()
+        loop = asyncio.get_running_loop()
+        event = {
+            "session": "s",
+            "tool": "run",
+            "params": {},
+            "ops": [{"kind": "exec", "command": "make"}],
+            "exit_code": 2,
+        }
+        for _ in range(5):
+            sidecar.handle("rulecore/guard/pre", event)
+            sidecar.handle("rulecore/guard/post", event)
+        shutil.rmtree(workspace / ".rulecore")
+        next((runtime / "rulecore").glob("*.sock")).unlink()
+        await sidecar._heal()
+        halts = await loop.run_in_executor(None, call, workspace, "rulecore/halt/get", {})
+        assert len(halts["halts"]) == 1
+        assert (workspace / ".rulecore" / "guard.db").exists()
+        await sidecar.stop()
+
+    asyncio.run(story())
+
+
+def test_one_owner_whatever_the_terminals_environment(sidecar, tmp_path):
+    command = [sys.executable, "-I", "-m", "rulecore_sidecar", "sockname", "--root", str(sidecar.root)]
+    elsewhere = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=30)
+    assert done.stdout.strip() == str(sidecar.endpoint)

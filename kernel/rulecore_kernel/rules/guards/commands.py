@@ -112,7 +112,7 @@ _VERIFY = re.compile(
 )
 _WAITING = frozenset({"sleep", "wait", "watch"})
 
-_PERSONS = frozenset({("halt", "clear"), ("trust",)} | {
+_PERSONS = frozenset({("halt", "clear"), ("trust",), ("agent", "uninstall"), ("stop",)} | {
     ("evolve", verb) for verb in ("approve", "unlock", "veto", "confirm", "retire", "set")
 })  # fmt: skip
 """rulecore commands that only a person may give."""

@@ -10,6 +10,7 @@ only set under ``enforce``.
 Source: spec agents.md section 2, items 1–3 and 7–9.
 """
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ from rulecore_kernel.values import JsonObject
 
 RULE_HALT = "OnError.forcehalt"
 RULE_PERSON = "OnError.person_only"
+_NUMBER = re.compile(r"\d+")
+"""The same advice with another count in it is the same advice."""
 
 
 class Verdict(NamedTuple):
@@ -145,8 +148,8 @@ def _halted(session: Session, call: Call, policy: Policy) -> Verdict | None:
         return Verdict(Decision())
     action = Action.STOP if scalars.halt_stops == 0 else Action.DENY
     text = brief(
-        f"{RULE_HALT}: halted by {scalars.halt_reason} Reading and asking still work. "
-        "A person goes on with: rulecore halt clear"
+        f"{RULE_HALT}: halted. A person goes on with: rulecore halt clear. Reading and asking still work. "
+        f"Why: {scalars.halt_reason}"
     )
     counted = scalars._replace(halt_stops=scalars.halt_stops + 1)
     decision = Decision(action, RULE_HALT, text, evidence={"stops": counted.halt_stops})
@@ -166,8 +169,8 @@ def _spoken(finding: loops.Finding | None, *, enforced: bool) -> Decision:
         return Decision(outcome=loops.CONTINUE)
     halted = finding.outcome == loops.HALT
     action = Action.STOP if halted else Action.ADVISE
-    way_out = " Stopped; a person goes on with: rulecore halt clear" if halted and enforced else ""
-    message = brief(finding.message + way_out)
+    way_out = f"{loops.RULE}: stopped. A person goes on with: rulecore halt clear. " if halted and enforced else ""
+    message = brief(way_out + finding.message)
     evidence: JsonObject = {"branch": finding.branch, "count": finding.times}
     return Decision(action, f"{loops.RULE}.{finding.branch}", message, finding.outcome, evidence)
 
@@ -191,7 +194,7 @@ def _weakened(decision: Decision, mode: str) -> Decision:
 def _verdict(scalars: Scalars, would: Decision, mode: str, writes: list[Write], *, always: bool = False) -> Verdict:
     """Apply the mode, drop advice that was just given, and write the scalars if anything in them moved."""
     decision = _weakened(would, mode)
-    advice = digest(decision.message) if decision.action is Action.ADVISE else ""
+    advice = digest(_NUMBER.sub("#", decision.message)) if decision.action is Action.ADVISE else ""
     if advice and advice == scalars.last_advice:
         decision = decision._replace(action=Action.ALLOW, message="")
     elif advice:

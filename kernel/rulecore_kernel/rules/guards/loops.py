@@ -362,7 +362,7 @@ def _repeats(call: Call, record: CallRecord, policy: Policy) -> Finding | None:
         return None
     what = "failed the same way" if branch == "b" else "gave the same result"
     if count >= policy.repeat_halt and not checked:
-        text = f"{RULE}.{branch}: {call.tool} {what} {count} times and nothing relevant changed."
+        text = f"{RULE}.{branch}: {call.tool} {what} {count} times over and nothing relevant changed."
         return Finding(branch, HALT, text, (call.key,), count)
     text = (
         f"{RULE}.{branch}: {call.tool} {what} {count} times with nothing relevant changed between. "

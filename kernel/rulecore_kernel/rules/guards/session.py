@@ -152,6 +152,12 @@ class Session:
                 done.append(Write(write.map, oldest, None))
         return done
 
+    def dump(self) -> list[Write]:
+        """The writes that rebuild this session."""
+        tables = {name: getattr(self, name) for name in Session.__slots__ if name != "scalars"}
+        records = [Write(name, key, value) for name, table in tables.items() for key, value in table.items()]
+        return [*records, Write("scalars", "", self.scalars)]
+
     def numbered(self) -> "Session":
         """This session as the call that is ending sees it: one call further, sharing every map."""
         view = Session.__new__(Session)
