@@ -89,6 +89,12 @@ def fail(path: str = A, old: str = "x", error: str = "no match for old text", **
             id="b.varied: an error that quotes the parameters",
         ),
         pytest.param([search("p"), search("q")] * 4, [C] * 5 + [S] * 3, id="c: ABABAB"),
+        pytest.param([call("a", {}), call("b", {})] * 3, [C] * 5 + [S], id="c: tools of which nothing is known"),
+        pytest.param(
+            [e for i in range(4) for e in (run("pytest", "1 failed", 1), call("mcp__edit", {"n": i}))],
+            [C] * 8,
+            id="b: an unknown tool may have fixed it",
+        ),
         pytest.param([search(q) for q in "pqr"] * 3, [C] * 8 + [S], id="c: period 3"),
         pytest.param([search(q) for q in "pqrs"] * 3, [C] * 11 + [S], id="c: period 4"),
         pytest.param([search(q, out=f"{q}{i}") for i in range(3) for q in "pq"], [C] * 6, id="c: news in the cycle"),

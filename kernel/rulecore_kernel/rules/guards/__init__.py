@@ -6,6 +6,7 @@ asks :func:`~.decide.pre`; after the call ran it asks :func:`~.decide.post`. Bot
 
 Modules: ``events`` (values), ``session`` (state and its limits), ``commands`` (what a shell command is),
 ``outcome`` (what a result says), ``reads`` (IdempotencyGuard), ``edits`` (SyncGuard), ``loops`` (OnError, calibrated),
+``relevance`` (what changed between two calls), ``literal`` (OnError as the seed has it), ``policy`` (parameters),
 ``decide`` (the order in which they are asked).
 
 Source: spec agents.md section 2.

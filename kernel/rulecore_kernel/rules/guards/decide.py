@@ -19,6 +19,7 @@ from rulecore_kernel.rules.guards.commands import is_person_only
 from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, OpKind, Result, brief
 from rulecore_kernel.rules.guards.outcome import digest
 from rulecore_kernel.rules.guards.policy import ADVISE, ENFORCE, LITERAL, OBSERVE, Policy
+from rulecore_kernel.rules.guards.relevance import HASHES_KEPT
 from rulecore_kernel.rules.guards.session import ReadRecord, Scalars, Session, Write, stamped
 from rulecore_kernel.values import JsonObject
 
@@ -121,7 +122,7 @@ def external_writes(session: Session, changed: Mapping[str, str | None]) -> list
     for path, content in changed.items():
         before = session.files.get(path)
         if before is not None:
-            hashes = before.hashes if content is None else (*before.hashes, content)[-loops.HASHES_KEPT :]
+            hashes = before.hashes if content is None else (*before.hashes, content)[-HASHES_KEPT:]
             record = before._replace(hashes=hashes, writes=stamped(before.writes, "*", seq))
             writes.append(Write("files", path, record))
     return [*writes, Write("scalars", "", scalars._replace(seq=seq, writes=stamped(scalars.writes, "*", seq)))]

@@ -25,12 +25,12 @@ Source: spec agents.md section 2.2; kernel.md section 6 (steps 1, 2, 9 and 10 st
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rulecore_kernel.rules.guards.commands import head, is_read_only, is_verify
-from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, Op, OpKind, Result, brief
+from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, OpKind, Result, brief
 from rulecore_kernel.rules.guards.policy import Policy
-from rulecore_kernel.rules.guards.reads import UNSTABLE
+from rulecore_kernel.rules.guards.relevance import Files, changed_since, changes, written_since
 from rulecore_kernel.rules.guards.session import (
     CallRecord,
     FileRecord,
@@ -38,16 +38,11 @@ from rulecore_kernel.rules.guards.session import (
     Session,
     VariantRecord,
     Write,
-    latest_by_other,
-    stamped,
 )
 
 RULE = "OnError.calibrated"
 CONTINUE, SWITCH, HALT = "continue", "switch_strategy", "forcehalt"
 _RETURNS_TO_SWITCH = 2
-_TOUCHING = (OpKind.READ, OpKind.EDIT)
-_UNSEEN = FileRecord()
-HASHES_KEPT = 16
 _VARIANTS_KEPT = 8
 _CYCLE_PERIODS = (2, 3, 4)
 _LADDER = frozenset("abce")
@@ -101,51 +96,6 @@ def _only_looks(call: Call) -> bool:
     )
 
 
-def changed_since(
-    session: Session, call: Call, record: CallRecord, facts: Mapping[str, FileFact], *, wrote: bool = False
-) -> bool:
-    """True when something relevant to ``call`` changed after its last time, which left ``record``.
-
-    ``wrote`` says that the call itself has just written the files it edits, so that their contents tell nothing.
-    """
-    return _written_since(session, call, record) or any(
-        _is_news(session, op, facts) for op in call.ops if not (wrote and op.kind is OpKind.EDIT)
-    )
-
-
-def _written_since(session: Session, call: Call, record: CallRecord) -> bool:
-    if not call.ops:
-        return _changed_anywhere(session, call.key, record.seq)
-    return any(_changed_for(session, call.key, op, record) for op in call.ops)
-
-
-def _changed_for(session: Session, key: str, op: Op, record: CallRecord) -> bool:
-    """A file that the operation names was written by another call. What names no file (a command, a search, a fetch,
-    a tool of which nothing is known) may depend on any file, and so may a read that failed."""
-    if op.path is not None:
-        file = session.files.get(op.path)
-        if file is not None and latest_by_other(file.writes, key) > record.seq:
-            return True
-    if op.kind is OpKind.EDIT:
-        return record.failed and latest_by_other(session.scalars.execs, key) > record.seq
-    return (op.kind is not OpKind.READ or record.failed) and _changed_anywhere(session, key, record.seq)
-
-
-def _changed_anywhere(session: Session, key: str, seq: int) -> bool:
-    scalars = session.scalars
-    return latest_by_other(scalars.writes, key) > seq or latest_by_other(scalars.execs, key) > seq
-
-
-def _is_news(session: Session, op: Op, facts: Mapping[str, FileFact]) -> bool:
-    """The file has another content than this session last knew of it."""
-    if op.path is None or op.kind not in _TOUCHING:
-        return False
-    known = session.files.get(op.path)
-    fact = facts.get(op.path)
-    content = op.hash or (fact.hash if fact else None)
-    return known is not None and content not in (None, UNSTABLE) and known.hashes[-1:] not in ((), (content,))
-
-
 def about_to_act(session: Session, call: Call, policy: Policy) -> bool:
     """True when one more identical outcome of ``call`` would be answered: then it is worth looking for changes."""
     record = session.fresh_call(call.key)
@@ -171,7 +121,7 @@ def decide(
         text = f"{RULE}.g: {call.tool} met an infrastructure error. Wait before you try again; it counts for nothing."
         return Judged(scalars._replace(last_key=call.key), (), Finding("g", CONTINUE, text))
     record = _record(scalars, call, result, previous)
-    moved, files = _changes(session, scalars, call, result, facts) if ran else ({}, ())
+    moved, files = changes(session, scalars, call, result, facts) if ran else ({}, ())
     if not call.poll:
         pair = (call.key, result.outcome)
         moved["window"] = (*scalars.window, pair)[-max(_CYCLE_PERIODS) * policy.cycle_repeats :]
@@ -196,7 +146,7 @@ def _strongest(
     previous: CallRecord | None,
     record: CallRecord,
     scalars: Scalars,
-    files: "Files",
+    files: Files,
     failures: int,
     policy: Policy,
 ) -> Finding | None:
@@ -218,7 +168,6 @@ def _settled(record: FileRecord) -> FileRecord:
     return record._replace(hashes=record.hashes[-1:], returns=0) if record.returns >= _RETURNS_TO_SWITCH else record
 
 
-Files = tuple[tuple[str, FileRecord], ...]
 _RANK = {CONTINUE: 0, SWITCH: 1, HALT: 2}
 
 
@@ -255,60 +204,6 @@ def _record(scalars: Scalars, call: Call, result: Result, previous: CallRecord |
     )
 
 
-def _changes(
-    session: Session, scalars: Scalars, call: Call, result: Result, facts: Mapping[str, FileFact]
-) -> tuple[dict[str, Any], Files]:
-    """What the call, or somebody before it, did to the files it names, as far as their contents show it.
-
-    Returns the scalars that moved, by name, and the files' records.
-    """
-    moved: dict[str, Any] = {}
-    files: dict[str, FileRecord] = {}
-    for op in call.ops:
-        edited = op.kind is OpKind.EDIT and not result.failed
-        if edited and op.path is None:
-            moved["writes"] = stamped(moved.get("writes", scalars.writes), call.key, scalars.seq)
-        if op.path is None or op.kind not in _TOUCHING:
-            continue
-        writer = call.key if edited else "*"
-        fact = facts.get(op.path)
-        before = files.get(op.path) or session.files.get(op.path) or _UNSEEN
-        if before.returns and before.writes and before.writes[0][1] < scalars.fresh_seq:
-            before = before._replace(hashes=before.hashes[-1:], returns=0)
-        after = _observed(before, op.hash or (fact.hash if fact else None), scalars.seq, writer)
-        if after is not before:
-            files[op.path] = after
-        if after.writes != before.writes:
-            moved["writes"] = stamped(moved.get("writes", scalars.writes), writer, scalars.seq)
-        if edited:
-            moved["edit_seq"] = scalars.seq
-    if not result.failed and _may_change_anything(call):
-        moved["execs"] = stamped(scalars.execs, call.key, scalars.seq)
-    return moved, tuple(files.items())
-
-
-def _observed(before: FileRecord, content: str | None, seq: int, writer: str) -> FileRecord:
-    """``before`` once ``content`` was seen. A first sight is no change, unless the call itself wrote the file."""
-    if content == UNSTABLE or (content is None and writer == "*"):
-        return before
-    if content is not None and before.hashes[-1:] == (content,):
-        return before
-    own = writer != "*"
-    writes = stamped(before.writes, writer, seq) if own or before.hashes else before.writes
-    if content is None:
-        return before._replace(writes=writes)
-    returns = before.returns + int(own and content in before.hashes)
-    return FileRecord((*before.hashes, content)[-HASHES_KEPT:], returns, writes)
-
-
-def _may_change_anything(call: Call) -> bool:
-    """A command not known to be read-only, or a tool of which nothing is known (an MCP server's, say)."""
-    if call.poll or call.passive:
-        return False
-    unknown = not call.ops or any(op.kind is OpKind.OTHER for op in call.ops)
-    return unknown or any(op.command is not None and not is_read_only(op.command) for op in call.ops)
-
-
 def _target(call: Call) -> str:
     names = [op.path or op.url or (head(op.command) if op.command else "") for op in call.ops]
     return "|".join(sorted(filter(None, names)))
@@ -326,7 +221,7 @@ def _variant(session: Session, scalars: Scalars, call: Call, result: Result) -> 
     if (
         earlier is not None
         and earlier.seq >= scalars.fresh_seq
-        and not _written_since(session, call, CallRecord(earlier.seq, "", failed=True))
+        and not written_since(session, call, CallRecord(earlier.seq, "", failed=True))
     ):
         failures = dict(earlier.failures)
     count = failures.pop(result.fingerprint, 0) + 1

@@ -41,6 +41,8 @@ class Scalars(NamedTuple):
     """Latest content-changing writes anywhere, by two different keys, newest first."""
     execs: tuple[tuple[str, int], ...] = ()
     """Latest successful commands not known to be read-only, by two different keys, newest first."""
+    unknowns: tuple[tuple[str, int], ...] = ()
+    """Latest successes of tools of which nothing is known, likewise; an MCP server may have written anything."""
     idle: int = 0
     last_advice: str = ""
     force_halt: bool = False
