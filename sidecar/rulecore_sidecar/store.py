@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rulecore_kernel.rules.guards.session import Scalars, Session, Write, from_plain
+from rulecore_kernel.rules.guards.session import SHAPE, Scalars, Session, Write, from_plain
 
 SCHEMA_VERSION = 1
 MAX_SESSIONS = 500
@@ -89,6 +89,7 @@ class Store:
         self.notices: list[str] = []
         self.path = path
         self._db = self._open(path)
+        self._keep_shape()
         self._position = int(self._db.execute("SELECT coalesce(max(position), 0) FROM record").fetchone()[0])
         self._since_prune = 0
 
@@ -129,6 +130,17 @@ class Store:
             db.close()
             return _prepared(sqlite3.connect(":memory:", isolation_level=None))
         return _prepared(db)
+
+    def _keep_shape(self) -> None:
+        """Begin sessions anew when their records were written by a version with other fields."""
+        row = self._db.execute("SELECT value FROM meta WHERE key='shape'").fetchone()
+        if row is not None and row[0] != SHAPE:
+            self.notices.append(f"{self.path}: another version of rulecore wrote it; sessions begin anew")
+            with self._transaction():
+                self._db.execute("DELETE FROM record")
+        if row is None or row[0] != SHAPE:
+            with self._transaction():
+                self._db.execute("INSERT OR REPLACE INTO meta VALUES('shape', ?)", (SHAPE,))
 
     def close(self) -> None:
         """Close the database."""

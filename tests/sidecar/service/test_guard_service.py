@@ -371,6 +371,19 @@ def test_a_damaged_store_is_set_aside_and_said(sidecar):
     assert sidecar.agent().read("a.py")["action"] == "allow"
 
 
+def test_records_of_another_shape_are_not_misread(sidecar):
+    import sqlite3
+
+    sidecar.agent().read("a.py")
+    sidecar.stop()
+    with sqlite3.connect(sidecar.root / ".rulecore" / "guard.db") as db:
+        db.execute("UPDATE meta SET value='calls:other'")
+    db.close()
+    sidecar.start()
+    assert "another version" in str(sidecar.line().ask("rulecore/ping")["notices"])
+    assert sidecar.agent().read("a.py")["action"] == "allow"
+
+
 def test_a_store_of_a_newer_version_is_left_alone(sidecar):
     import sqlite3
 

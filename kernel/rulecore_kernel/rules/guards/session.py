@@ -10,7 +10,7 @@ Source: spec agents.md section 2, sidecar.md section 4.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rulecore_kernel.rules.guards.events import Range
 from rulecore_kernel.values import Json
@@ -174,7 +174,7 @@ class Session:
         return record if record is not None and record.seq >= self.scalars.fresh_seq else None
 
 
-_TYPES: Mapping[str, type] = {
+_TYPES: Mapping[str, Any] = {
     "calls": CallRecord,
     "reads": ReadRecord,
     "seen": SeenRecord,
@@ -183,7 +183,9 @@ _TYPES: Mapping[str, type] = {
     "scalars": Scalars,
 }
 
-_T = TypeVar("_T")
+
+SHAPE = ";".join(f"{name}:{','.join(kind._fields)}" for name, kind in sorted(_TYPES.items()))
+"""Names the fields of every record: what was stored under another shape cannot be read back."""
 
 
 def from_plain(map_name: str, plain: Json) -> "Record | Scalars":
