@@ -5,6 +5,7 @@ Source: spec sidecar.md section 1.
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -74,6 +75,7 @@ async def _serve(root: Path, idle_exit: float | None) -> int:
     log_to(root)
     for notice in sidecar.notices:
         log.warning(notice)
+    gc.freeze()  # what start-up made stays; collections need not walk it on an agent's time
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):

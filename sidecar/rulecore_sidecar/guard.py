@@ -95,7 +95,7 @@ class Guard:
         live = self._session(event.who)
         call = self._keyed(event)
         ended = self._end_abandoned(live, call)
-        facts = self._workspace.facts(call, live.state, self._windows_of(live))
+        facts, contents = self._workspace.facts(call, live.state, self._windows_of(live))
         verdict = decide.pre(live.state, call, facts, self._policy())
         writes, opened = live.state.apply(verdict.writes), None
         op_id = self._op_id(live, call)
@@ -109,10 +109,9 @@ class Guard:
         else:
             if op_id in live.denied:
                 live.denied.remove(op_id)
-            live.open[op_id] = Open(call, self._clock(), self._workspace.contents(call))
+            live.open[op_id] = Open(call, self._clock(), contents)
             opened = Operation(op_id, live.number, os.getpid(), self._clock())
-        self._commit(live, writes, "pre", call, verdict, opened=opened, ended=ended)
-        return wire.decision(verdict)
+        return self._commit(live, writes, "pre", call, verdict, opened=opened, ended=ended)
 
     def post(self, params: JsonObject) -> Json:
         """``rulecore/guard/post``: the same Event with its result → Decision."""
@@ -133,8 +132,7 @@ class Guard:
         cached = list(self._workspace.cached(call, result))
         if not result.failed:
             self._tell_others(live, call, facts)
-        self._commit(live, writes, "post", call, verdict, ended=[op_id], cached=cached)
-        return wire.decision(verdict)
+        return self._commit(live, writes, "post", call, verdict, ended=[op_id], cached=cached)
 
     def _keyed(self, event: wire.Event) -> Call:
         """The call with paths as this workspace names them, and the mark of an edit that belongs to a person."""
@@ -166,8 +164,9 @@ class Guard:
             lost = opened.call._replace(ops=tuple(edits))
             facts = self._workspace.facts_after(lost, live.state, {})
             changed = {p: f for p, f in facts.items() if f.hash != opened.contents[p]}
-            writes = edits_guard.learn(live.state, lost, Result(""), changed, {})
-            self._store.commit(live.number, live.state.apply(writes))
+            if changed:
+                writes = edits_guard.learn(live.state, lost, Result(""), changed, {})
+                self._store.commit(live.number, live.state.apply(writes))
         ended += live.orphans
         live.orphans = []
         return ended
@@ -318,12 +317,15 @@ class Guard:
         opened: Operation | None = None,
         ended: Iterable[str] = (),
         cached: Iterable[Cached] = (),
-    ) -> None:
+    ) -> Json:
+        """Make durable what one message changed; returns the answer, which may leave now."""
+        decided = wire.decision(verdict)
         inputs = json.dumps(_described(call), separators=(",", ":"))
-        answer = json.dumps(wire.decision(verdict), separators=(",", ":"))
+        answer = json.dumps(decided, separators=(",", ":"))
         action = verdict.decision.action.value
         record = Recorded(phase, action, call.tool, call.key, inputs, answer, self._workspace.generation)
         self._store.commit(live.number, writes, opened=opened, ended=ended, decision=record, cached=cached)
+        return decided
 
 
 def _heads(call: Call) -> str:

@@ -56,6 +56,13 @@ class Window(NamedTuple):
         return self.started - _CLOCK_GRAIN <= moment <= self.ended
 
 
+class Looked(NamedTuple):
+    """The files of a call before it runs: the kernel's facts, and what lies on the disk (path → hash)."""
+
+    facts: dict[str, FileFact]
+    contents: dict[str, str | None]
+
+
 class Workspace:
     """One workspace's file truth in the guards' terms. For the thread of the event loop."""
 
@@ -79,33 +86,33 @@ class Workspace:
         place = self.truth.paths.locate(absolute)
         if not place.inside:
             return absolute
+        if not os.path.islink(place.path):  # noqa: PTH114 - one lstat; the file itself is looked at later
+            return place.key
         seen = self.truth.disk(place.key)
         return absolute if seen.kind is Kind.OUTSIDE else seen.key
 
-    def facts(self, call: Call, session: Session, windows: Iterable[Window]) -> dict[str, FileFact]:
+    def facts(self, call: Call, session: Session, windows: Iterable[Window]) -> Looked:
         """The files that ``call`` names, before it runs: what its reads would get, what its edits start from."""
         facts: dict[str, FileFact] = {}
+        contents: dict[str, str | None] = {}
         for op in call.ops:
             if op.path is None or op.kind not in (OpKind.READ, OpKind.EDIT):
                 continue
-            view = self.truth.effective(op.path)
-            unsaved = view.open and not view.saved
+            view = self.truth.disk(op.path)
+            contents[op.path] = _content(view)
+            buffer = self.truth.overlays.get(view.key)
+            unsaved = buffer is not None and not buffer.saved
             if op.kind is OpKind.READ:
                 # What the guard last said of unsaved text sends the agent here: never call that read redundant.
-                content = None if unsaved else _content(self.truth.disk(op.path))
-                facts.setdefault(op.path, FileFact(content))
+                facts.setdefault(op.path, FileFact(None if unsaved else contents[op.path]))
                 continue
+            view = self.truth.view(op.path) if unsaved else view
             seen = session.seen.get(op.path)
             fact = FileFact(_content(view), unsaved=unsaved)
             if seen is not None and seen.hash != fact.hash and fact.hash is not None:
                 fact = fact._replace(changed=self._changed(seen, view), who=self._who(view, windows))
             facts[op.path] = fact
-        return facts
-
-    def contents(self, call: Call) -> dict[str, str | None]:
-        """What lies on the disk now, for each file that ``call`` reads or edits: path → hash."""
-        touched = (op.path for op in call.ops if op.path is not None and op.kind in (OpKind.READ, OpKind.EDIT))
-        return {path: _content(self.truth.disk(path)) for path in touched}
+        return Looked(facts, contents)
 
     def facts_after(self, call: Call, session: Session, before: Mapping[str, str | None]) -> dict[str, FileFact]:
         """The files that ``call`` names, after it ran, with line digests of what was read or written.

@@ -83,6 +83,7 @@ def workspace(folder: Path, files: int) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {number}\n" + "x = 1\n" * 200)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
+    time.sleep(2.5)  # a file younger than 2 s is read again at every look; most of a repository is older
     return root.resolve()
 
 
