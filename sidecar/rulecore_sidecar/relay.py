@@ -1,11 +1,14 @@
 """Hook client: standard input (hook JSON) → sidecar → standard output (hook JSON). Run by path, as a program:
 
-    python -I -S -E relay.py SOCKET AGENT [COMMAND ARGUMENT…]
+    python -I -S -E relay.py LOCKFILE AGENT [COMMAND ARGUMENT…]
+
+LOCKFILE is the workspace's lock (``endpoint.lock_path``), whose second line says where its sidecar listens: unlike a
+socket's path it is the same in every environment. Both must lie in folders of ours that nobody else can enter. When
+nobody listens, COMMAND (an absolute path) is started in the background, to be there next time.
 
 Prints ``{}`` and exits 0 whatever goes wrong, so that the agent goes on. Does not parse JSON and imports nothing that
-is not built into the interpreter: its start is the whole cost of a hook. SOCKET must lie in a folder of ours that
-nobody else can enter. When nobody listens there, COMMAND (an absolute path) is started in the background, to be there
-next time. Source: spec agents.md section 2.8, sidecar.md sections 1 and 6.
+is not built into the interpreter: its start is the whole cost of a hook. Source: spec agents.md section 2.8, sidecar.md
+sections 1 and 6.
 """
 
 import _socket
@@ -18,14 +21,37 @@ NOTHING = b"{}"
 _PRIVATE_FOLDER = 0o040000
 """File type "directory", no permission for group and others."""
 _ANSWER_LIMIT = 1 << 20
+_LOCK_LIMIT = 4096
+"""Bytes; longer than any process id and socket path."""
 
 
-def relay(path: str, agent: str, hook: bytes) -> bytes:
+def _require_private(folder: bytes) -> None:
+    info = posix.lstat(folder)
+    if info.st_uid != posix.getuid() or info.st_mode & 0o170077 != _PRIVATE_FOLDER:
+        raise PermissionError("the folder is not private")
+
+
+def listening_at(lock: bytes) -> bytes:
+    """The socket that the owner noted in the file ``lock``.
+
+    Raises ``FileNotFoundError`` when nobody listens, ``PermissionError`` when somebody else could have written that.
+    """
+    _require_private(lock.rpartition(b"/")[0])
+    fd = posix.open(lock, posix.O_RDONLY | posix.O_NOFOLLOW)
+    try:
+        _, _, endpoint = posix.read(fd, _LOCK_LIMIT).partition(b"\n")
+    finally:
+        posix.close(fd)
+    path = endpoint.partition(b"\n")[0]
+    if not path:
+        raise FileNotFoundError("nobody listens")
+    _require_private(path.rpartition(b"/")[0])
+    return path
+
+
+def relay(path: bytes, agent: str, hook: bytes) -> bytes:
     """Ask the sidecar at ``path``; its answer line. Raises ``OSError`` when there is none within the budget."""
     deadline = monotonic() + BUDGET_S
-    folder = posix.lstat(path.rpartition("/")[0])
-    if folder.st_uid != posix.getuid() or folder.st_mode & 0o170077 != _PRIVATE_FOLDER:
-        raise PermissionError("the socket's folder is not private")
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(BUDGET_S)
     connection.connect(path)
@@ -52,10 +78,10 @@ def main(argv: list[str]) -> None:
     """Write the answer, or nothing to say."""
     answer = NOTHING
     try:
-        path, agent, *command = argv
+        lock, agent, *command = argv
         hook = sys.stdin.buffer.read()
         try:
-            answer = relay(path, agent, hook)
+            answer = relay(listening_at(lock.encode("utf-8", "surrogateescape")), agent, hook)
         except (FileNotFoundError, ConnectionRefusedError):
             if command:
                 start(command)

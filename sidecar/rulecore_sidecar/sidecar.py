@@ -191,6 +191,7 @@ class Sidecar:
         }
 
     def _ping(self, _: JsonObject) -> Json:
+        self.project.settings()
         return {
             "version": __version__,
             "protocol": PROTOCOL_VERSION,

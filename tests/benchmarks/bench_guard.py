@@ -147,16 +147,17 @@ def memory(root: Path, endpoint: Path, process: psutil.Process) -> None:
     row("memory, 5,000 files, 50 open documents", f"{ours:.0f} MiB", f"bare interpreter {theirs:.0f} MiB", "< 200 MB")
 
 
-def relay(root: Path, endpoint: Path) -> None:
+def relay(root: Path) -> None:
     """Process start to answer; baseline: the interpreter doing nothing at all."""
     import rulecore_sidecar.relay as module
+    from rulecore_sidecar.endpoint import lock_path
 
     hook = json.dumps({"hookName": "PreToolUse", "taskId": "t", "workspaceRoots": [str(root)],
                        "preToolUse": {"toolName": "read_files", "parameters": {"files": "[]"}}}).encode()  # fmt: skip
     python = [sys.executable, "-I", "-S", "-E"]
     ours, bare = [], []
     for _ in range(10 if QUICK else 60):
-        command = [*python, str(module.__file__), str(endpoint), "cline"]
+        command = [*python, str(module.__file__), str(lock_path(root)), "cline"]
         ours.append(timed(lambda command=command: subprocess.run(command, input=hook, capture_output=True, check=True)))
         bare.append(timed(lambda: subprocess.run([*python, "-c", "pass"], input=hook, capture_output=True, check=True)))
     p50, base = percentiles(ours)[0], percentiles(bare)[0]
@@ -233,7 +234,7 @@ def main() -> None:
             assert sidecar.process is not None
             process = psutil.Process(sidecar.process.pid)
             over_the_socket(root, sidecar.endpoint)
-            relay(root, sidecar.endpoint)
+            relay(root)
             memory(root, sidecar.endpoint, process)
             long_session(root, sidecar.endpoint, process)
         kills(root, runtime)

@@ -14,7 +14,7 @@ from rulecore_sidecar.agents import doctor as doctor_module
 from rulecore_sidecar.agents import install as install_module
 from rulecore_sidecar.agents.files import RefusedError
 from rulecore_sidecar.agents.install import CARRIERS, Report
-from rulecore_sidecar.endpoint import EndpointError, find_root
+from rulecore_sidecar.endpoint import EndpointError, workspace_of
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -61,7 +61,7 @@ def status(agents: Agents = None, root: Root = None, as_json: AsJson = False) ->
     reports = [
         r._replace(changes=tuple(c._replace(kind=words.get(c.kind, c.kind)) for c in r.changes)) for r in reports
     ]
-    _print(reports, as_json)
+    _print(workspace, reports, as_json)
     raise typer.Exit(0 if all(c.kind == "installed" for r in reports for c in r.changes) else 1)
 
 
@@ -89,17 +89,18 @@ def _changed(agents: list[str] | None, root: Path | None, dry_run: bool, as_json
     if dry_run and not as_json:
         typer.echo("".join(report.diff for report in reports) or "nothing to change\n", nl=False)
     else:
-        _print(reports, as_json)
+        _print(workspace, reports, as_json)
     raise typer.Exit(0 if all(report.ok for report in reports) else 1)
 
 
-def _print(reports: Sequence[Report], as_json: bool) -> None:
+def _print(workspace: Path, reports: Sequence[Report], as_json: bool) -> None:
     if as_json:
         plain = [
             {"agent": r.agent, "ok": r.ok, "changes": [c._asdict() for c in r.changes], "diff": r.diff} for r in reports
         ]
         typer.echo(json.dumps(plain, ensure_ascii=False, indent=2))
         return
+    typer.echo(f"workspace {workspace}")
     for report in reports:
         for change in report.changes:
             typer.echo(f"{report.agent}: {change.kind} {change.name}" + (f": {change.why}" if change.why else ""))
@@ -108,9 +109,7 @@ def _print(reports: Sequence[Report], as_json: bool) -> None:
 
 
 def _workspace(root: Path | None) -> Path:
-    if root is not None and not root.is_dir():
-        _fail(f"{root} is not a folder")
-    return find_root(root or Path.cwd())
+    return _refusing(lambda: workspace_of(root))
 
 
 def _names(agents: list[str] | None) -> list[str]:

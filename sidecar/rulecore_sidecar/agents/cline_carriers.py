@@ -4,13 +4,15 @@ Source: spec agents.md section 3.
 """
 
 import json
+import os
 import shlex
 import sys
 from importlib.resources import files
 from pathlib import Path
 
-from rulecore_sidecar.agents.carrier import KEPT, Carrier
-from rulecore_sidecar.endpoint import socket_path
+from rulecore_sidecar.agents.carrier import Carrier
+from rulecore_sidecar.agents.files import RefusedError
+from rulecore_sidecar.endpoint import lock_path, socket_path
 
 PLUGIN = ".cline/plugins/rulecore.js"
 HOOKS = ".clinerules/hooks"
@@ -27,7 +29,12 @@ def sockname_command(root: Path) -> list[str]:
 
 
 def carriers(root: Path, windows: bool = sys.platform == "win32") -> tuple[Carrier, ...]:
-    """The files for the workspace ``root`` (absolute). Raises ``EndpointError`` when it can have no endpoint."""
+    """The files for the workspace ``root`` (absolute).
+
+    Raises :class:`RefusedError` when its path is not UTF-8, ``EndpointError`` when it can have no endpoint.
+    """
+    if not _is_utf8(str(root)):
+        raise RefusedError(f"{os.fsencode(root)!r} is not UTF-8, and neither JSON nor agents can name it; rename it")
     config = json.dumps({"root": str(root), "command": sockname_command(root)})
     plugin = Carrier(PLUGIN, _template("cline_plugin.js").replace('"@@CONFIG@@"', config), 0o644)
     hook = _powershell_hook if windows else _sh_hook
@@ -37,11 +44,10 @@ def carriers(root: Path, windows: bool = sys.platform == "win32") -> tuple[Carri
 def _sh_hook(root: Path, event: str) -> Carrier:
     name = f"{HOOKS}/{event}"
     start = sockname_command(root)
-    ask = [sys.executable, "-I", "-S", "-E", str(_RELAY), str(socket_path(root)), "cline", *start]
+    ask = [sys.executable, "-I", "-S", "-E", str(_RELAY), str(lock_path(root)), "cline", *start]
     text = _filled(
         _template("cline_hook.sh"),
-        PLUGIN=shlex.quote(str(root / PLUGIN)),
-        ORIGINAL=shlex.quote(str(root / f"{name}{KEPT}")),
+        EVENT=event,
         RELAY=shlex.join(ask),
         MERGE=shlex.join([sys.executable, "-I", "-S", str(_MERGE)]),
     )
@@ -59,6 +65,14 @@ def _powershell_hook(root: Path, event: str) -> Carrier:
 
 def _powershell_quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _template(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Does what is installed work? Sends a synthetic call through every installed carrier to the live sidecar.
+"""Does what is installed work? Sends a synthetic call through every generated carrier to the live sidecar.
 
 A carrier works when the sidecar has heard of the call: its counters have grown (limit: a busy agent's calls grow them
 too). A plugin is run by node as Cline runs it, a file hook as VS Code runs it. Source: spec agents.md section 3.
@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from rulecore_sidecar import client
 from rulecore_sidecar.agents import cline_carriers, install
+from rulecore_sidecar.agents.carrier import is_generated
+from rulecore_sidecar.agents.files import RefusedError, read
 from rulecore_sidecar.endpoint import EndpointError
 
 SESSION = "rulecore-doctor"
@@ -54,15 +56,20 @@ class Advice(NamedTuple):
 
 
 def doctor(root: Path, agents: tuple[str, ...]) -> tuple[list[Check], list[Advice]]:
-    """Check every installed carrier of ``agents`` in the workspace ``root`` (absolute)."""
+    """Check every installed carrier of ``agents`` in the workspace ``root`` (absolute).
+
+    Raises what :func:`install.status` raises.
+    """
+    reports = install.status(root, agents)  # first: raises before a sidecar is started where nothing can be installed
     checks = [_sidecar(root)]
     advice: list[Advice] = []
-    for agent in agents:
-        reports = install.status(root, [agent])
-        checks += [_up_to_date(change) for report in reports for change in report.changes]
+    for agent, report in zip(agents, reports, strict=True):
+        checks += [_up_to_date(change) for change in report.changes]
         if not checks[0].problem:
             checks += PROBES[agent](root)
         advice += ADVICE[agent]()
+    if not checks[0].problem:
+        checks += _notices(root)  # after the probes: by then the sidecar has read project.md again
     return checks, advice
 
 
@@ -74,6 +81,14 @@ def _sidecar(root: Path) -> Check:
         return Check("sidecar", "does not answer", str(error))
     version = ping.get("version") if isinstance(ping, dict) else None
     return Check("sidecar", f"version {version} answers for {root}")
+
+
+def _notices(root: Path) -> Iterator[Check]:
+    """What the sidecar complains of: its store, project.md."""
+    ping = client.call(root, "rulecore/ping", {})
+    notices = ping.get("notices") if isinstance(ping, dict) else None
+    for notice in notices if isinstance(notices, list) else ():
+        yield Check("sidecar", "gives notice", str(notice))
 
 
 def _up_to_date(change: install.Change) -> Check:
@@ -90,13 +105,21 @@ def _up_to_date(change: install.Change) -> Check:
 
 
 def _cline_probes(root: Path) -> Iterator[Check]:
-    plugin = root / cline_carriers.PLUGIN
-    if plugin.is_file():
+    if _is_ours(root / cline_carriers.PLUGIN):
         yield _probe(root, cline_carriers.PLUGIN, _run_plugin)
     for event in cline_carriers.EVENTS:
         name = f"{cline_carriers.HOOKS}/{event}"
-        if (root / name).is_file():
+        if _is_ours(root / name):
             yield _probe(root, name, _run_hook)
+
+
+def _is_ours(path: Path) -> bool:
+    """A generated file: nothing else is run."""
+    try:
+        data = read(path)
+    except RefusedError:
+        return False
+    return data is not None and is_generated(data)
 
 
 def _probe(root: Path, name: str, run: Callable[[Path, Path], str]) -> Check:

@@ -1,6 +1,6 @@
 """Generated paths in git's ``info/exclude`` of the common directory, inside a marked block that can be taken out again.
 
-All worktrees of a repository share the file and the block; it goes with the last of them that has carriers installed.
+All worktrees of a repository share the file and the block, which names what any of them has installed.
 The opening line notes what stood before it, so that taking the block out gives the file back byte for byte.
 Source: spec agents.md section 3.
 """
@@ -26,10 +26,11 @@ def exclude_file(root: Path) -> Path | None:
 
 
 def other_worktrees(root: Path) -> list[Path]:
-    """The other work trees of ``root``'s repository."""
+    """The folder that ``root`` is, in the other work trees of its repository."""
     listed = _git(root, "worktree", "list", "--porcelain") or ""
     trees = [Path(line.removeprefix("worktree ")) for line in listed.split("\n") if line.startswith("worktree ")]
-    return [tree for tree in trees if tree.resolve() != root.resolve()]
+    places = [tree / _prefix(root) for tree in trees]
+    return [place for place in places if place.is_dir() and place.resolve() != root.resolve()]
 
 
 def is_tracked(root: Path, name: str) -> bool:
@@ -41,7 +42,7 @@ def with_block(text: str | None, root: Path, names: Iterable[str]) -> str:
     """``text`` (None: no file) with the block for ``names``, which are relative to ``root``."""
     before = without_block(text)
     kind = _NO_FILE if before is None else _OPEN_LINE if before and not before.endswith("\n") else _WHOLE_LINE
-    prefix = (_git(root, "rev-parse", "--show-prefix") or "").strip("\n")
+    prefix = _prefix(root)
     lines = [_BEGIN.format(before=kind), *(f"/{_escaped(prefix + name)}" for name in names), _END]
     return (before or "") + ("\n" if kind == _OPEN_LINE else "") + "\n".join(lines) + "\n"
 
@@ -55,6 +56,11 @@ def without_block(text: str | None) -> str | None:
     if match[1] == _OPEN_LINE and not after:
         before = before.removesuffix("\n")
     return None if match[1] == _NO_FILE and not before + after else before + after
+
+
+def _prefix(root: Path) -> str:
+    """Where ``root`` lies in its work tree: empty, or ending in a slash."""
+    return _git(root, "rev-parse", "--show-prefix") or ""
 
 
 def _escaped(name: str) -> str:

@@ -3,16 +3,18 @@
 Guarantees: a file that is not ours is never overwritten or removed: it is chained where the carrier can do that, else
 left and reported; a generated file that somebody changed is left and reported; what was there before comes back byte
 for byte, with its mode; doing it twice changes nothing more. The manifest is written before the files, so that a crash
-leaves nothing that ``uninstall`` does not know. Source: spec agents.md section 3.
+leaves nothing that ``uninstall`` does not know; when it is lost, generated files are known by their mark.
+Source: spec agents.md section 3.
 """
 
 import difflib
+import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from rulecore_sidecar.agents import cline_carriers, exclude, manifest
-from rulecore_sidecar.agents.carrier import KEPT, MARK, Carrier
+from rulecore_sidecar.agents.carrier import KEPT, Carrier, is_generated
 from rulecore_sidecar.agents.files import RefusedError, place, read, sha256, write
 from rulecore_sidecar.agents.manifest import Installed
 
@@ -63,11 +65,37 @@ def status(root: Path, agents: Iterable[str]) -> list[Report]:
     return [Report(agent, _install(root, agent, dry_run=True).changes) for agent in agents]
 
 
+def _installed(root: Path) -> dict[str, Installed]:
+    """What is installed in ``root``: by the manifest, or by mark for an agent that it does not list."""
+    known = manifest.load(root)
+    missing = {agent: _found(root, CARRIERS[agent](root)) for agent in CARRIERS if agent not in known}
+    return known | {agent: part for agent, part in missing.items() if part.files}
+
+
+def _found(root: Path, carriers: Iterable[Carrier]) -> Installed:
+    """The generated files that lie in ``root``, the originals beside them, and the folders that they are in."""
+    files = {c.name: sha256(data) for c in carriers if (data := _read(root, c.name)) and is_generated(data)}
+    kept = tuple(name + KEPT for name in files if _read(root, name + KEPT) is not None)
+    return Installed(files, kept, tuple(sorted({name for file in files for name in _parents(file)})))
+
+
+def _read(root: Path, name: str) -> bytes | None:
+    """Like :func:`read`, None also for what is not to be touched."""
+    try:
+        return read(place(root, name))
+    except RefusedError:
+        return None
+
+
+def _parents(name: str) -> list[str]:
+    return [parent.as_posix() for parent in PurePosixPath(name).parents if parent.name]
+
+
 # ---- install
 
 
 def _install(root: Path, agent: str, dry_run: bool) -> Report:
-    known = manifest.load(root)
+    known = _installed(root)
     before = known.get(agent, Installed({}))
     wanted = CARRIERS[agent](root)
     changes = tuple(_judge(root, carrier, before) for carrier in wanted)
@@ -107,7 +135,7 @@ def _judge(root: Path, carrier: Carrier, before: Installed) -> Change:
         return Change(carrier.name, UNCHANGED)
     if present == carrier.data or sha256(present) == before.files.get(carrier.name):
         return Change(carrier.name, UPDATED)
-    if MARK in present:
+    if is_generated(present):
         return Change(carrier.name, LEFT, "was changed since it was generated; remove it, then install again")
     if not carrier.chains:
         return Change(carrier.name, REFUSED, "a file of that name is not ours; move it away, then install again")
@@ -120,18 +148,15 @@ def _judge(root: Path, carrier: Carrier, before: Installed) -> Change:
 
 def _folders_to_make(root: Path, carriers: Iterable[Carrier]) -> list[str]:
     """Parents of ``carriers`` that do not exist, outermost first."""
-    parents = {parent for carrier in carriers for parent in (root / carrier.name).parents if root in parent.parents}
-    return sorted(str(parent.relative_to(root).as_posix()) for parent in parents if not parent.exists())
+    return sorted({name for carrier in carriers for name in _parents(carrier.name) if not (root / name).exists()})
 
 
 # ---- uninstall
 
 
 def _uninstall(root: Path, agent: str, dry_run: bool) -> Report:
-    known = manifest.load(root)
-    before = known.get(agent)
-    if before is None:
-        return Report(agent, ())
+    known = _installed(root)
+    before = known.get(agent, Installed({}))
     changes = tuple(_judge_removal(root, name, digest, before) for name, digest in sorted(before.files.items()))
     left = {change.name for change in changes if change.kind == LEFT}
     kept = tuple(name for name in before.kept if name.removesuffix(KEPT) in left)
@@ -148,7 +173,7 @@ def _uninstall(root: Path, agent: str, dry_run: bool) -> Report:
     if not dry_run:
         texts.apply()
         _write_exclude(root, known)
-        _remove_folders(root, () if left else before.folders, manifest_gone=not known)
+        _remove_folders(root, () if left else before.folders, manifest_gone=bool(changes) and not known)
     return Report(agent, changes, diff)
 
 
@@ -158,7 +183,7 @@ def _judge_removal(root: Path, name: str, digest: str, before: Installed) -> Cha
         keeps = name + KEPT in before.kept and read(place(root, name + KEPT)) is not None
     except RefusedError as refused:
         return Change(name, LEFT, str(refused))
-    if present is not None and (sha256(present) != digest or MARK not in present):
+    if present is not None and (sha256(present) != digest or not is_generated(present)):
         return Change(name, LEFT, "was changed since it was generated; remove it yourself")
     if keeps:
         return Change(name, RESTORED)
@@ -168,7 +193,7 @@ def _judge_removal(root: Path, name: str, digest: str, before: Installed) -> Cha
 def _remove_folders(root: Path, folders: Iterable[str], manifest_gone: bool) -> None:
     """Remove the folders that were made for us and are empty now, innermost first."""
     own = root / manifest.FOLDER
-    if manifest_gone and [entry.name for entry in own.iterdir()] == [".gitignore"]:
+    if manifest_gone and own.is_dir() and [entry.name for entry in own.iterdir()] == [".gitignore"]:
         (root / manifest.IGNORE_NAME).unlink()
         own.rmdir()
     for name in sorted(folders, reverse=True):
@@ -231,19 +256,23 @@ def _exclude_texts(root: Path, known: Mapping[str, Installed]) -> tuple[Path, by
         return None
     present = read(path)
     text = None if present is None else present.decode("utf-8", "surrogateescape")
-    names = sorted({name for part in known.values() for name in (*part.files, *part.kept)})
-    if names:
-        wanted: str | None = exclude.with_block(text, root, names)
-    elif any((tree / manifest.NAME).exists() for tree in exclude.other_worktrees(root)):
-        wanted = text
-    else:
-        wanted = exclude.without_block(text)
+    names = {name for part in known.values() for name in (*part.files, *part.kept)}
+    names.update(*map(_names_in, exclude.other_worktrees(root)))
+    wanted = exclude.with_block(text, root, sorted(names)) if names else exclude.without_block(text)
     return path, present, None if wanted is None else wanted.encode("utf-8", "surrogateescape")
+
+
+def _names_in(worktree: Path) -> set[str]:
+    """What another work tree has installed; nothing when its manifest cannot be believed."""
+    try:
+        return {name for part in _installed(worktree).values() for name in (*part.files, *part.kept)}
+    except RefusedError:
+        return set()
 
 
 def _exclude_diff(root: Path, known: Mapping[str, Installed]) -> str:
     found = _exclude_texts(root, known)
-    return "" if found is None else _diff(found[0].name if found[0].is_absolute() else "info/exclude", *found[1:])
+    return "" if found is None else _diff(Path(os.path.relpath(found[0], root)).as_posix(), *found[1:])
 
 
 def _write_exclude(root: Path, known: Mapping[str, Installed]) -> None:

@@ -166,7 +166,7 @@ def test_a_halt_stops_writes_until_a_person_clears_it(machine: ClineRun) -> None
     touch = [command(f"touch made{n}") for n in range(2)]
     script = [*stuck[:9], *touch[:1], touch[1], read(path), Turn(text="stopped"), touch[1]]
     with machine.chat(script) as chat:
-        assert "Stopped; a person goes on" in chat.say("run it"), "five equal failures end the run"
+        assert "A person goes on with: rulecore halt clear" in chat.say("run it"), "five equal failures end the run"
         halted = machine.ask("rulecore/halt/get")["halts"]
         assert isinstance(halted, list) and [h["session"] for h in halted] == [chat.session]
         assert "halted" in chat.say("go on"), "the first call that is no read ends the run again"

@@ -42,6 +42,18 @@ def answering(path: Path, answer: Answer) -> Iterator[list[dict[str, Any]]]:
         server.shutdown()
 
 
+@contextmanager
+def owning(lock: Path, socket: Path, answer: Answer) -> Iterator[list[dict[str, Any]]]:
+    """Serve at ``socket`` and say so in ``lock``, as the owner of a workspace does."""
+    lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock.write_text(f"1\n{socket}\n", encoding="utf-8")
+    try:
+        with answering(socket, answer) as requests:
+            yield requests
+    finally:
+        lock.unlink()
+
+
 def result(request: dict[str, Any], value: object) -> bytes:
     """A JSON-RPC answer line."""
     return json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": value}).encode() + b"\n"

@@ -3,8 +3,9 @@
 #
 # VS Code: asks the rulecore sidecar. The CLI: only while the plugin, which can do more, is not there. Whatever fails
 # here, the answer is {} and the exit code 0, so that Cline goes on. A hook of yours that had this name runs as well.
-plugin=@@PLUGIN@@
-original=@@ORIGINAL@@
+hooks=$(dirname "$0")
+original=$hooks/@@EVENT@@.rulecore-orig
+plugin=${hooks%.clinerules/hooks}.cline/plugins/rulecore.js
 
 input=$(cat)
 ours='{}'
