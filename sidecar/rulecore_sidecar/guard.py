@@ -23,7 +23,7 @@ from rulecore_hooks.project_config import PLACES
 from rulecore_kernel.rules.guards import decide, loops
 from rulecore_kernel.rules.guards import edits as edits_guard
 from rulecore_kernel.rules.guards.commands import head, is_waiting, writes_to
-from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, OpKind, Result
+from rulecore_kernel.rules.guards.events import Action, Call, Decision, FileFact, Op, OpKind, Result
 from rulecore_kernel.rules.guards.outcome import digest, strings
 from rulecore_kernel.rules.guards.policy import Policy
 from rulecore_kernel.rules.guards.session import Session, Write
@@ -37,6 +37,8 @@ from rulecore_sidecar.workspace import Window, Workspace
 SESSIONS_IN_MEMORY = 32
 CLOSED_KEPT = 256
 WINDOWS_KEPT = 16
+FORMATTER_SECONDS = 2.0
+"""A save in the editor this soon after an agent's edit is taken for a formatter's."""
 _FILE_OPS = (OpKind.READ, OpKind.EDIT)
 _PERSONS_FILES = frozenset((*PLACES, ".rulecore", ".rulecore/", ".rulecore/guard.db"))
 """What commands of an agent may not write: the guards' parameters and memory."""
@@ -65,6 +67,8 @@ class Live:
         """Operations of an earlier process that are still pending."""
         self.denied: deque[str] = deque(maxlen=CLOSED_KEPT)
         self.windows: deque[Window] = deque(maxlen=WINDOWS_KEPT)
+        self.wrote: deque[tuple[str, float]] = deque(maxlen=WINDOWS_KEPT)
+        """The latest edits that succeeded: path and when (seconds since the epoch)."""
 
     def __str__(self) -> str:
         agent_id = "" if self.name.agent_id == wire.DEFAULT_AGENT_ID else f" ({self.name.agent_id})"
@@ -85,7 +89,7 @@ class Guard:
         self._orphans: dict[int, list[str]] = {}
         for operation in store.operations():
             self._orphans.setdefault(operation.session_id, []).append(operation.op_id)
-        workspace.editor.saved = self.external_write
+        workspace.editor.saved = self.saved_in_editor
 
     # -- calls
 
@@ -209,8 +213,23 @@ class Guard:
         for op in call.ops:
             if op.kind is OpKind.EDIT and op.path is not None:
                 content = facts[op.path].hash if op.path in facts else None
+                live.wrote.append((op.path, self._clock()))
                 self._workspace.wrote(op.path, content, str(live))
                 self.external_write(op.path, content, but=live)
+
+    def saved_in_editor(self, key: str, content: str | None) -> None:
+        """An editor saved ``key``. Right after an agent's edit of it that is the editor's formatter at work on that edit
+        and so the agent's own; for everybody else, and at any other time, somebody changed the file."""
+        now = self._clock()
+        for live in self._live.values():
+            editing = any(op.path == key and op.kind is OpKind.EDIT for o in live.open.values() for op in o.call.ops)
+            if editing or any(path == key and now - when <= FORMATTER_SECONDS for path, when in live.wrote):
+                own = Call("save", "", (Op(OpKind.EDIT, key),))
+                facts = self._workspace.facts_after(own, live.state, {})
+                writes = edits_guard.learn(live.state, own, Result(""), facts, {})
+                self._store.commit(live.number, live.state.apply(writes))
+            else:
+                self._store.commit(live.number, live.state.apply(decide.external_writes(live.state, {key: content})))
 
     def external_write(self, key: str, content: str | None, but: Live | None = None) -> None:
         """Tell every session in memory, except ``but``, that ``key`` was changed by somebody else."""

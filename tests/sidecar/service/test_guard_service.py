@@ -605,3 +605,28 @@ def test_one_owner_whatever_the_terminals_environment(sidecar, tmp_path):
     elsewhere = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=30)
     assert done.stdout.strip() == str(sidecar.endpoint)
+
+
+def test_a_formatter_that_the_editor_runs_on_save_is_the_agents_own_doing(sidecar):
+    agent, editor, path = sidecar.agent(), sidecar.line(), sidecar.root / "b.py"
+    bystander = sidecar.agent("bystander")
+    agent.read("b.py"), bystander.read("b.py")
+    editor.ask("rulecore/editor/open", path=str(path), text="b\n", version=1, editor="code")
+    assert agent.edit("b.py", "x=1\n")["action"] == "allow"
+    editor.ask("rulecore/editor/change", path=str(path), text="x = 1\n", version=2, editor="code")
+    path.write_text("x = 1\n")
+    editor.ask("rulecore/editor/save", path=str(path), text="x = 1\n", editor="code")
+    assert agent.edit("b.py", "y = 2\n")["action"] == "allow"
+    assert bystander.edit("b.py")["action"] == "deny"
+
+
+def test_a_later_save_is_a_persons(sidecar):
+    agent, editor, path = sidecar.agent(), sidecar.line(), sidecar.root / "b.py"
+    agent.read("b.py")
+    editor.ask("rulecore/editor/open", path=str(path), text="b\n", version=1, editor="code")
+    assert agent.edit("b.py", "x=1\n")["action"] == "allow"
+    time.sleep(2.2)
+    editor.ask("rulecore/editor/change", path=str(path), text="mine\n", version=2, editor="code")
+    path.write_text("mine\n")
+    editor.ask("rulecore/editor/save", path=str(path), text="mine\n", editor="code")
+    assert "editor" in agent.edit("b.py")["message"]
