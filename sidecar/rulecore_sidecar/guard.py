@@ -218,8 +218,11 @@ class Guard:
                 self.external_write(op.path, content, but=live)
 
     def saved_in_editor(self, key: str, content: str | None) -> None:
-        """An editor saved ``key``. Right after an agent's edit of it that is the editor's formatter at work on that edit
-        and so the agent's own; for everybody else, and at any other time, somebody changed the file."""
+        """An editor saved ``key``.
+
+        Right after an agent's edit of it that is the editor's formatter at work on the edit, and so the agent's own.
+        For everybody else, and at any other time, somebody changed the file.
+        """
         now = self._clock()
         for live in self._live.values():
             editing = any(op.path == key and op.kind is OpKind.EDIT for o in live.open.values() for op in o.call.ops)
