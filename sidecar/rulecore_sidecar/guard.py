@@ -165,15 +165,18 @@ class Guard:
         for op_id in ended:
             opened = live.open.pop(op_id)
             edits = [op for op in opened.call.ops if op.kind is OpKind.EDIT and op.path in opened.contents]
-            lost = opened.call._replace(ops=tuple(edits))
-            facts = self._workspace.facts_after(lost, live.state, {})
-            changed = {p: f for p, f in facts.items() if f.hash != opened.contents[p]}
-            if changed:
-                writes = edits_guard.learn(live.state, lost, Result(""), changed, {})
-                self._store.commit(live.number, live.state.apply(writes))
+            self._learn_own(live, opened.call._replace(ops=tuple(edits)), opened.contents)
         ended += live.orphans
         live.orphans = []
         return ended
+
+    def _learn_own(self, live: Live, call: Call, before: Mapping[str, str | None]) -> None:
+        """What ``call`` edits is this agent's own work as it lies on the disk now, unless it is still as ``before``."""
+        facts = self._workspace.facts_after(call, live.state, {})
+        changed = {path: fact for path, fact in facts.items() if path not in before or fact.hash != before[path]}
+        if changed:
+            writes = edits_guard.learn(live.state, call, Result(""), changed, {})
+            self._store.commit(live.number, live.state.apply(writes))
 
     def _windows_of(self, live: Live) -> list[Window]:
         """When this agent's commands ran or still run."""
@@ -215,7 +218,7 @@ class Guard:
                 content = facts[op.path].hash if op.path in facts else None
                 live.wrote.append((op.path, self._clock()))
                 self._workspace.wrote(op.path, content, str(live))
-                self.external_write(op.path, content, but=live)
+                self.external_writes({op.path: content}, but=live)
 
     def saved_in_editor(self, key: str, content: str | None) -> None:
         """An editor saved ``key``.
@@ -227,22 +230,18 @@ class Guard:
         for live in self._live.values():
             editing = any(op.path == key and op.kind is OpKind.EDIT for o in live.open.values() for op in o.call.ops)
             if editing or any(path == key and now - when <= FORMATTER_SECONDS for path, when in live.wrote):
-                own = Call("save", "", (Op(OpKind.EDIT, key),))
-                facts = self._workspace.facts_after(own, live.state, {})
-                writes = edits_guard.learn(live.state, own, Result(""), facts, {})
-                self._store.commit(live.number, live.state.apply(writes))
+                self._learn_own(live, Call("save", "", (Op(OpKind.EDIT, key),)), {})
             else:
-                self._store.commit(live.number, live.state.apply(decide.external_writes(live.state, {key: content})))
-
-    def external_write(self, key: str, content: str | None, but: Live | None = None) -> None:
-        """Tell every session in memory, except ``but``, that ``key`` was changed by somebody else."""
-        self.external_writes({key: content}, but)
+                self._learn_others(live, {key: content})
 
     def external_writes(self, changed: Mapping[str, str | None], but: Live | None = None) -> None:
-        """The same of many files at once: path → content."""
+        """Tell every session in memory, except ``but``, that somebody else changed files: path → content."""
         for other in self._live.values():
             if changed and other is not but:
-                self._store.commit(other.number, other.state.apply(decide.external_writes(other.state, changed)))
+                self._learn_others(other, changed)
+
+    def _learn_others(self, live: Live, changed: Mapping[str, str | None]) -> None:
+        self._store.commit(live.number, live.state.apply(decide.external_writes(live.state, changed)))
 
     # -- sessions and halts
 
